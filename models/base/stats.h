@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+namespace steppe {
+
+/// A plain integer that its module increments in the hot path; the registry holds a reference to
+/// it.
+struct Counter {
+  std::uint64_t value = 0;
+  Counter& operator+=(std::uint64_t n) {
+    value += n;
+    return *this;
+  }
+  Counter& operator++() {
+    ++value;
+    return *this;
+  }
+};
+
+/// All statistics of a simulation, by dotted path, in one place for snapshot and reset.
+class StatRegistry {
+ public:
+  void add(std::string path, std::string unit, std::string doc, Counter& counter);
+  /// A derived figure: evaluated when a snapshot is taken, and never stored.
+  void add(std::string path, std::string unit, std::string doc, std::function<double()> formula);
+
+  /// {"path": {"value": …, "unit": …, "doc": …}, …}, sorted by path.
+  [[nodiscard]] nlohmann::ordered_json snapshot() const;
+  /// The value of one statistic; throws InternalError where there is none of that path.
+  [[nodiscard]] double value(const std::string& path) const;
+  /// Sets every counter to zero.
+  void reset();
+
+ private:
+  struct Entry {
+    std::string unit;
+    std::string doc;
+    Counter* counter = nullptr;
+    std::function<double()> formula;
+  };
+  std::map<std::string, Entry> entries_;
+};
+
+}  // namespace steppe

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "models/base/units.h"
+#include "models/isa/isa.h"
+
+/// A compiled model: a FlatBuffers manifest and 4 KiB-aligned segments in one file.
+namespace steppe::package {
+
+/// An input or output: an fp32 array of the user's, int8 on the card.
+struct Port {
+  std::string name;
+  std::vector<std::uint64_t> dims;     ///< the user's array
+  std::vector<std::uint32_t> to_card;  ///< card axis i is user axis to_card[i]
+  float scale = 1.0F;
+  std::int32_t zero = 0;
+  Bytes offset = 0;  ///< in the input or output block of one run
+  Bytes bytes = 0;   ///< int8 elements
+};
+
+enum class SegmentKind : std::uint8_t { weights, stream };
+/// Bytes that the runtime copies to the chip's DRAM before the first run.
+struct Segment {
+  SegmentKind kind = SegmentKind::weights;
+  std::string name;
+  std::uint64_t dram_offset = 0;  ///< from the start of the chip's DRAM
+  Bytes bytes = 0;
+  /// The bytes themselves; empty where the package carries sizes only (timing). On reading, a view
+  /// into the mapped file.
+  std::span<const std::uint8_t> data;
+};
+
+/// One queue's stream within a stream segment, as offsets from the start of the chip's DRAM.
+struct Stream {
+  isa::QueueKind queue = isa::QueueKind::load;
+  std::uint32_t cluster = 0;  ///< 0 for link queues
+  std::uint64_t dram_offset = 0;
+  Bytes bytes = 0;
+};
+
+/// Streams that start and end together. `init` runs once after loading, `run` at each inference.
+struct Program {
+  std::vector<Stream> streams;
+};
+
+/// What runs on one chip.
+struct Shard {
+  std::uint32_t chip = 0;
+  std::vector<Segment> segments;
+  Program init;  ///< may be empty
+  Program run;
+};
+
+/// Bytes that one shard sends to another at each run.
+struct Channel {
+  std::string tensor;
+  std::uint32_t from_chip = 0;
+  std::uint32_t to_chip = 0;
+  Bytes bytes = 0;
+};
+
+/// What an instruction's tag stands for; tag t is entry t - 1.
+struct DebugEntry {
+  std::string layer;
+  std::vector<std::string> nodes;
+};
+
+/// The machine the streams were made for.
+struct Target {
+  std::string platform;  ///< preset name
+  std::uint32_t isa_version = isa::version;
+  std::uint32_t chips = 1;
+  std::uint32_t clusters = 4;
+  Bytes sram_bytes = 0;  ///< of one cluster
+  Bytes dram_bytes = 0;  ///< of one chip that the package uses
+};
+
+struct Package {
+  std::string model;
+  std::string compiler;
+  Target target;
+  bool timing_only = false;  ///< weights and constants are absent
+  std::uint32_t batch = 1;   ///< samples in one run
+  std::vector<Port> inputs;
+  std::vector<Port> outputs;
+  Bytes input_block_bytes = 0;
+  Bytes output_block_bytes = 0;
+  std::uint64_t dense_macs = 0;      ///< of one run
+  std::uint64_t effective_macs = 0;  ///< that sparsity leaves
+  std::vector<Shard> shards;
+  std::vector<Channel> channels;
+  std::vector<DebugEntry> debug;
+
+  /// Keeps the mapped file (reading) or the buffers behind segment data (writing) alive.
+  std::shared_ptr<const void> storage;
+};
+
+/// Writes the package so that the file appears whole or not at all. Throws ConfigError where it
+/// cannot.
+void write(const Package& package, const std::filesystem::path& path);
+
+/// Maps and verifies a package: manifest, ranges, alignment, checksums.
+/// Throws PackageError naming the field; ConfigError where the file cannot be opened.
+Package read(const std::filesystem::path& path);
+
+}  // namespace steppe::package
