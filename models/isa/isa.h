@@ -17,6 +17,10 @@ namespace steppe::isa {
 inline constexpr std::uint32_t version = 1;
 inline constexpr std::uint32_t no_semaphore = 1023;
 inline constexpr std::size_t base_registers = 16;
+/// Base registers with a meaning when a stream starts: 0 holds zero; firmware points these to the blocks
+/// of host memory that a run reads and writes.
+inline constexpr std::uint32_t base_input = 2;
+inline constexpr std::uint32_t base_output = 3;
 inline constexpr std::size_t max_loop_depth = 4;
 /// Instructions start at multiples of this many bytes.
 inline constexpr std::size_t alignment = 16;

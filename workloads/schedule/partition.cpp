@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/schedule/partition.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "models/numerics/numerics.h"
+
+namespace steppe::schedule {
+namespace {
+
+/// Barrier, instruction fetch and start of a layer: about what the small layers of a timed run
+/// take.
+constexpr double fixed_seconds = 0.4e-6;
+
+double rows_in_parallel(const net::Shape& shape, const Target& target) {
+  return static_cast<double>(std::min<std::uint64_t>(shape.rows(), target.clusters));
+}
+
+double conv_seconds(const net::Net& network, const net::Conv& conv, const Target& target) {
+  const net::Shape& out = network.tensor(conv.out).shape;
+  const std::uint64_t k = conv.weights.size / out.c;
+  const std::uint64_t positions = std::uint64_t{out.n} * out.h * out.w;
+  const std::uint64_t blocks = ceil_div<std::uint64_t>(k, numerics::block);
+  const std::uint64_t cycles_per_block = numerics::block >> conv.ratio_log2;
+  const std::uint64_t lane_groups =
+      conv.groups * ceil_div<std::uint64_t>(out.c / conv.groups, target.lanes);
+  const double columns_used =
+      static_cast<double>(std::min<std::uint64_t>(positions, target.columns)) / target.columns;
+  const double passes = static_cast<double>(ceil_div<std::uint64_t>(positions, target.columns)) *
+                        static_cast<double>(lane_groups) * columns_used;
+  const double cycles = passes * static_cast<double>(blocks * cycles_per_block) / target.engines;
+  return cycles / rows_in_parallel(out, target) / target.clock_hz;
+}
+
+std::uint64_t crossing_bytes(const net::Net& network, std::uint32_t cut) {
+  std::vector<bool> made(network.tensors.size());
+  std::vector<bool> counted(network.tensors.size());
+  std::uint64_t bytes = 0;
+  for (std::uint32_t i = 0; i < network.layers.size(); ++i) {
+    if (i < cut) {
+      made[net::output_of(network.layers[i])] = true;
+      continue;
+    }
+    for (const net::TensorId in : net::inputs_of(network.layers[i])) {
+      if (made[in] && !counted[in]) bytes += network.tensor(in).shape.elements();
+      counted[in] = true;
+    }
+  }
+  return bytes;
+}
+
+}  // namespace
+
+Bytes weight_bytes(const net::Net& network, const net::Conv& conv) {
+  const std::uint32_t channels = network.tensor(conv.out).shape.c;
+  const numerics::RecordShape record{static_cast<std::uint32_t>(conv.weights.size / channels),
+                                     conv.ratio_log2};
+  return channels * (record.pitch() + isa::scale_pair_bytes);
+}
+
+double estimate_seconds(const net::Net& network, const net::Layer& layer, const Target& target,
+                        bool streamed) {
+  double seconds = 0;
+  const net::Tensor& out = network.tensor(net::output_of(layer));
+  if (const auto* conv = std::get_if<net::Conv>(&layer.op)) {
+    seconds = conv_seconds(network, *conv, target);
+    if (streamed) {
+      seconds = std::max(seconds,
+                         static_cast<double>(weight_bytes(network, *conv)) / target.dram_bandwidth);
+    }
+  } else if (const auto* matmul = std::get_if<net::MatMul>(&layer.op)) {
+    seconds = static_cast<double>(net::dense_macs(network, layer)) /
+              (static_cast<double>(target.engines) * target.lanes * target.columns) /
+              rows_in_parallel(out.shape, target) / target.clock_hz;
+    const net::Tensor& b = network.tensor(matmul->b);
+    if (b.resident_in_dram) {
+      seconds = std::max(seconds, static_cast<double>(b.shape.elements()) / target.dram_bandwidth);
+    }
+  } else if (!out.resident_in_dram) {
+    seconds = static_cast<double>(out.shape.elements()) / target.vector_lanes /
+              rows_in_parallel(out.shape, target) / target.clock_hz;
+  }
+  return seconds + fixed_seconds;
+}
+
+std::vector<Stage> partition(const net::Net& network, const Target& target) {
+  const auto count = static_cast<std::uint32_t>(network.layers.size());
+  const std::uint32_t stages = std::min(target.chips, count);
+
+  Bytes all_weights = 0;
+  for (const net::Layer& layer : network.layers) {
+    if (const auto* conv = std::get_if<net::Conv>(&layer.op)) {
+      all_weights += weight_bytes(network, *conv);
+    }
+  }
+  const bool streamed = all_weights > std::uint64_t{stages} * target.sram_bytes;
+
+  std::vector<double> until(count + 1);  // seconds of the layers before i
+  std::vector<double> cut(count + 1);    // seconds to hand over what crosses before i
+  for (std::uint32_t i = 0; i < count; ++i) {
+    until[i + 1] = until[i] + estimate_seconds(network, network.layers[i], target, streamed);
+    cut[i] = static_cast<double>(crossing_bytes(network, i)) / target.peer_bandwidth;
+  }
+  const auto stage_seconds = [&](std::uint32_t begin, std::uint32_t end) {
+    return until[end] - until[begin] + cut[begin] + cut[end];
+  };
+
+  // best[s][i]: the smallest slowest stage when s stages run the layers before i.
+  constexpr double never = std::numeric_limits<double>::infinity();
+  std::vector<std::vector<double>> best(stages + 1, std::vector<double>(count + 1, never));
+  std::vector<std::vector<std::uint32_t>> from(stages + 1, std::vector<std::uint32_t>(count + 1));
+  best[0][0] = 0;
+  for (std::uint32_t s = 1; s <= stages; ++s) {
+    for (std::uint32_t end = s; end <= count; ++end) {
+      for (std::uint32_t begin = s - 1; begin < end; ++begin) {
+        const double slowest = std::max(best[s - 1][begin], stage_seconds(begin, end));
+        if (slowest < best[s][end]) {
+          best[s][end] = slowest;
+          from[s][end] = begin;
+        }
+      }
+    }
+  }
+  std::vector<Stage> result(stages);
+  std::uint32_t end = count;
+  for (std::uint32_t s = stages; s > 0; --s) {
+    const std::uint32_t begin = from[s][end];
+    result[s - 1] = {begin, end, stage_seconds(begin, end)};
+    end = begin;
+  }
+  return result;
+}
+
+}  // namespace steppe::schedule

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/schedule/plan.h"
+
+#include <algorithm>
+#include <set>
+
+#include "models/base/error.h"
+#include "models/isa/isa.h"
+#include "workloads/schedule/allocate.h"
+#include "workloads/schedule/tiles.h"
+
+namespace steppe::schedule {
+namespace {
+
+bool is_host_input(const net::Net& network, net::TensorId tensor) {
+  return std::ranges::any_of(network.inputs,
+                             [&](const net::Port& port) { return port.tensor == tensor; });
+}
+
+bool is_host_output(const net::Net& network, net::TensorId tensor) {
+  return std::ranges::any_of(network.outputs,
+                             [&](const net::Port& port) { return port.tensor == tensor; });
+}
+
+/// Steps in order: what arrives just before its first reader, what leaves right behind its
+/// producer.
+std::vector<Step> make_steps(const net::Net& network, const ShardPlan& plan,
+                             const std::vector<Transfer>& transfers) {
+  std::vector<Step> steps;
+  std::set<net::TensorId> here;
+  for (std::uint32_t index = plan.stage.begin; index < plan.stage.end; ++index) {
+    const net::Layer& layer = network.layers[index];
+    for (const net::TensorId in : net::inputs_of(layer)) {
+      if (network.tensor(in).resident_in_dram || !here.insert(in).second) continue;
+      if (is_host_input(network, in)) {
+        steps.push_back({.kind = Step::Kind::import, .tensor = in, .from_host = true});
+        continue;
+      }
+      const auto found = std::ranges::find_if(transfers, [&](const Transfer& transfer) {
+        return transfer.tensor == in && transfer.to_chip == plan.chip;
+      });
+      STEPPE_CHECK(found != transfers.end(), "tensor {} comes from nowhere", in);
+      const auto number = static_cast<std::uint32_t>(found - transfers.begin());
+      steps.push_back({.kind = Step::Kind::receive, .tensor = in, .transfer = number});
+      steps.push_back({.kind = Step::Kind::import, .tensor = in, .transfer = number});
+    }
+    if (std::holds_alternative<net::CacheStore>(layer.op)) {
+      steps.push_back({.kind = Step::Kind::cache_store, .layer = index});
+      continue;
+    }
+    const net::TensorId out = net::output_of(layer);
+    here.insert(out);
+    steps.push_back({.kind = Step::Kind::compute, .layer = index});
+    for (std::uint32_t i = 0; i < transfers.size(); ++i) {
+      if (transfers[i].tensor == out && transfers[i].from_chip == plan.chip) {
+        steps.push_back({.kind = Step::Kind::send, .tensor = out, .transfer = i});
+      }
+    }
+    if (is_host_output(network, out)) {
+      steps.push_back({.kind = Step::Kind::output, .tensor = out});
+    }
+  }
+  return steps;
+}
+
+std::uint32_t count_participants(const net::Net& network, const ShardPlan& plan,
+                                 std::uint32_t clusters) {
+  std::uint64_t most = 1;
+  for (std::uint32_t i = plan.stage.begin; i < plan.stage.end; ++i) {
+    const net::Tensor& tensor = network.tensor(work_tensor(network.layers[i]));
+    most = std::max(most, tensor.shape.rows());
+  }
+  return static_cast<std::uint32_t>(std::min<std::uint64_t>(clusters, most));
+}
+
+Window& window_of(ShardPlan& plan, const net::Net& network, net::TensorId tensor,
+                  std::uint32_t step) {
+  auto [it, fresh] = plan.windows.try_emplace(tensor);
+  Window& window = it->second;
+  if (fresh) {
+    window.first_step = step;
+    for (std::uint32_t cluster = 0; cluster < plan.participants; ++cluster) {
+      window.rows.push_back(plan.owned(network, tensor, cluster));
+    }
+  }
+  window.last_step = step;
+  return window;
+}
+
+void make_windows(const net::Net& network, ShardPlan& plan) {
+  for (std::uint32_t index = 0; index < plan.steps.size(); ++index) {
+    const Step& step = plan.steps[index];
+    if (step.kind == Step::Kind::receive) continue;
+    if (step.tensor != net::no_tensor) {
+      window_of(plan, network, step.tensor, index);
+      continue;
+    }
+    const net::Layer& layer = network.layers[step.layer];
+    const net::TensorId out = net::output_of(layer);
+    if (!network.tensor(out).resident_in_dram) window_of(plan, network, out, index);
+    for (const net::TensorId in : net::inputs_of(layer)) {
+      if (network.tensor(in).resident_in_dram) continue;
+      Window& window = window_of(plan, network, in, index);
+      for (std::uint32_t cluster = 0; cluster < plan.participants; ++cluster) {
+        const RowRange needed = needed_rows(network, layer, in, plan.work(network, layer, cluster));
+        window.rows[cluster] = hull(window.rows[cluster], needed);
+      }
+    }
+  }
+  for (auto& [tensor, window] : plan.windows) {
+    const Bytes row = network.tensor(tensor).shape.row_bytes();
+    for (const RowRange& rows : window.rows) {
+      window.bytes = std::max(window.bytes, rows.size() * row);
+    }
+  }
+}
+
+void place_windows(ShardPlan& plan, Bytes base) {
+  std::vector<Lifetime> lifetimes;
+  for (const auto& [tensor, window] : plan.windows) {
+    lifetimes.push_back(
+        {.bytes = window.bytes, .first = window.first_step, .last = window.last_step});
+  }
+  plan.peak_sram_bytes = base + allocate(lifetimes);
+  auto lifetime = lifetimes.begin();
+  for (auto& [tensor, window] : plan.windows) window.offset = base + (lifetime++)->offset;
+}
+
+Bytes place_staging(const net::Net& network, const ShardPlan& plan,
+                    std::vector<Transfer>& transfers) {
+  Bytes used = 0;
+  for (Transfer& transfer : transfers) {
+    if (transfer.to_chip != plan.chip) continue;
+    transfer.staging_offset = used;
+    used += align_up(network.tensor(transfer.tensor).shape.elements(), sram_alignment);
+  }
+  return used;
+}
+
+void place_caches(const net::Net& network, ShardPlan& plan) {
+  for (std::uint32_t i = plan.stage.begin; i < plan.stage.end; ++i) {
+    std::vector<net::TensorId> touched = net::inputs_of(network.layers[i]);
+    touched.push_back(net::output_of(network.layers[i]));
+    for (const net::TensorId tensor : touched) {
+      if (!network.tensor(tensor).resident_in_dram) continue;
+      if (!plan.cache_offset.try_emplace(tensor, plan.dram_bytes).second) continue;
+      plan.dram_bytes += align_up<Bytes>(network.tensor(tensor).shape.elements(), dram_alignment);
+    }
+  }
+}
+
+}  // namespace
+
+net::TensorId work_tensor(const net::Layer& layer) {
+  if (const auto* store = std::get_if<net::CacheStore>(&layer.op)) return store->in;
+  return net::output_of(layer);
+}
+
+RowRange ShardPlan::owned(const net::Net& network, net::TensorId tensor,
+                          std::uint32_t cluster) const {
+  return owned_rows(network.tensor(tensor).shape.rows(), cluster, participants);
+}
+
+RowRange ShardPlan::work(const net::Net& network, const net::Layer& layer,
+                         std::uint32_t cluster) const {
+  return owned(network, work_tensor(layer), cluster);
+}
+
+std::vector<Transfer> find_transfers(const net::Net& network, const std::vector<Stage>& stages) {
+  std::vector<std::uint32_t> chip_of_tensor(network.tensors.size(), ~0U);
+  std::set<std::pair<net::TensorId, std::uint32_t>> readers;
+  std::vector<Transfer> transfers;
+  for (std::uint32_t chip = 0; chip < stages.size(); ++chip) {
+    for (std::uint32_t i = stages[chip].begin; i < stages[chip].end; ++i) {
+      const net::Layer& layer = network.layers[i];
+      for (const net::TensorId in : net::inputs_of(layer)) {
+        const std::uint32_t maker = chip_of_tensor[in];
+        if (maker == ~0U || maker == chip || network.tensor(in).resident_in_dram) continue;
+        if (readers.emplace(in, chip).second) {
+          transfers.push_back({.tensor = in, .from_chip = maker, .to_chip = chip});
+        }
+      }
+      chip_of_tensor[net::output_of(layer)] = chip;
+    }
+  }
+  return transfers;
+}
+
+ShardPlan plan_shard(const net::Net& network, const Target& target, const Stage& stage,
+                     std::uint32_t chip, std::vector<Transfer>& transfers) {
+  ShardPlan plan;
+  plan.chip = chip;
+  plan.stage = stage;
+  plan.participants = count_participants(network, plan, target.clusters);
+  plan.steps = make_steps(network, plan, transfers);
+  make_windows(network, plan);
+  place_windows(plan, place_staging(network, plan, transfers));
+  if (plan.peak_sram_bytes > target.sram_bytes) {
+    throw ModelError(
+        "chip {}: the activations of layers '{}' to '{}' take {} bytes of each cluster's SRAM, "
+        "which "
+        "has {}; a smaller batch or more clusters or SRAM would fit",
+        chip, network.layers[stage.begin].name, network.layers[stage.end - 1].name,
+        plan.peak_sram_bytes, target.sram_bytes);
+  }
+  place_tiles(network, target, plan);
+  place_caches(network, plan);
+  return plan;
+}
+
+}  // namespace steppe::schedule

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/schedule/schedule.h"
+
+#include <algorithm>
+#include <deque>
+
+#include "models/base/error.h"
+#include "workloads/schedule/emit.h"
+#include "workloads/schedule/partition.h"
+#include "workloads/schedule/plan.h"
+#include "workloads/schedule/tiles.h"
+
+namespace steppe::schedule {
+namespace {
+
+using Buffers = std::deque<std::vector<std::uint8_t>>;
+
+/// The parts of a package keep views into these.
+struct Storage {
+  Buffers buffers;
+};
+
+std::span<const std::uint8_t> keep(Storage& storage, std::vector<std::uint8_t> bytes) {
+  return storage.buffers.emplace_back(std::move(bytes));
+}
+
+std::vector<package::Port> make_ports(const net::Net& network, const std::vector<net::Port>& ports,
+                                      Bytes& block_bytes) {
+  const auto offsets = block_offsets(network, ports, &block_bytes);
+  std::vector<package::Port> result;
+  for (const net::Port& port : ports) {
+    const net::Tensor& tensor = network.tensor(port.tensor);
+    result.push_back({.name = port.name,
+                      .dims = port.dims,
+                      .to_card = port.to_card,
+                      .scale = tensor.quant.scale,
+                      .zero = tensor.quant.zero,
+                      .offset = offsets.at(port.tensor),
+                      .bytes = tensor.shape.elements()});
+  }
+  return result;
+}
+
+package::Segment weights_segment(const net::Net& network, const ShardPlan& plan, bool timing_only,
+                                 Storage& storage) {
+  package::Segment segment{.kind = package::SegmentKind::weights, .name = "weights"};
+  if (plan.tiles.empty()) return segment;
+  segment.bytes = plan.tiles.back().dram_offset + plan.tiles.back().bytes;
+  if (timing_only) return segment;
+  std::vector<std::uint8_t> bytes(segment.bytes);
+  for (const Tile& tile : plan.tiles) {
+    const std::vector<std::uint8_t> part = tile_bytes(network, tile);
+    std::ranges::copy(part, bytes.begin() + static_cast<std::ptrdiff_t>(tile.dram_offset));
+  }
+  segment.data = keep(storage, std::move(bytes));
+  return segment;
+}
+
+/// Appends the streams of a program to a segment of the shard.
+package::Program place_program(const std::map<QueueId, Stream>& streams, std::uint64_t dram_base,
+                               std::vector<std::uint8_t>& segment) {
+  package::Program program;
+  for (const auto& [queue, stream] : streams) {
+    const std::vector<std::uint8_t> bytes = stream.encode();
+    program.streams.push_back({.queue = queue.second,
+                               .cluster = queue.first,
+                               .dram_offset = dram_base + segment.size(),
+                               .bytes = bytes.size()});
+    segment.insert(segment.end(), bytes.begin(), bytes.end());
+    segment.resize(align_up<std::size_t>(segment.size(), dram_alignment));
+  }
+  return program;
+}
+
+package::Shard make_shard(const net::Net& network, const ShardPlan& plan,
+                          const std::vector<Transfer>& transfers, const Target& target,
+                          const Options& options, Storage& storage) {
+  package::Shard shard{.chip = plan.chip};
+  const package::Segment weights = weights_segment(network, plan, options.timing_only, storage);
+  if (weights.bytes != 0) shard.segments.push_back(weights);
+
+  const ShardStreams streams = emit_shard(network, plan, transfers);
+  const std::uint64_t base = align_up<std::uint64_t>(plan.dram_bytes, 4096);
+  std::vector<std::uint8_t> bytes;
+  shard.init = place_program(streams.init, base, bytes);
+  shard.run = place_program(streams.run, base, bytes);
+  if (base + bytes.size() > target.dram_bytes) {
+    throw ModelError("chip {}: {} bytes of weights and streams do not fit its DRAM of {}",
+                     plan.chip, base + bytes.size(), target.dram_bytes);
+  }
+  package::Segment segment{.kind = package::SegmentKind::stream,
+                           .name = "streams",
+                           .dram_offset = base,
+                           .bytes = bytes.size()};
+  segment.data = keep(storage, std::move(bytes));
+  shard.segments.push_back(segment);
+  return shard;
+}
+
+void count_macs(const net::Net& network, package::Package& package) {
+  for (const net::Layer& layer : network.layers) {
+    const std::uint64_t macs = net::dense_macs(network, layer);
+    const auto* conv = std::get_if<net::Conv>(&layer.op);
+    package.dense_macs += macs;
+    package.effective_macs += conv != nullptr ? macs >> conv->ratio_log2 : macs;
+  }
+}
+
+}  // namespace
+
+package::Package compile(const net::Net& network, const Target& target, const Options& options,
+                         Report* report) {
+  net::check(network);
+  auto storage = std::make_shared<Storage>();
+  package::Package package;
+  package.model = network.name;
+  package.compiler = "steppe";
+  package.target = {.platform = target.platform,
+                    .chips = target.chips,
+                    .clusters = target.clusters,
+                    .sram_bytes = target.sram_bytes};
+  package.timing_only = options.timing_only;
+  package.batch = options.batch;
+  package.inputs = make_ports(network, network.inputs, package.input_block_bytes);
+  package.outputs = make_ports(network, network.outputs, package.output_block_bytes);
+  count_macs(network, package);
+  for (const net::Layer& layer : network.layers) {
+    package.debug.push_back({.layer = layer.name, .nodes = layer.nodes});
+  }
+
+  const std::vector<Stage> stages = partition(network, target);
+  std::vector<Transfer> transfers = find_transfers(network, stages);
+  std::vector<ShardPlan> plans;
+  for (std::uint32_t chip = 0; chip < stages.size(); ++chip) {
+    plans.push_back(plan_shard(network, target, stages[chip], chip, transfers));
+  }
+  for (const ShardPlan& plan : plans) {
+    package.shards.push_back(make_shard(network, plan, transfers, target, options, *storage));
+    const package::Segment& last = package.shards.back().segments.back();
+    package.target.dram_bytes = std::max(package.target.dram_bytes, last.dram_offset + last.bytes);
+    if (report != nullptr) {
+      report->shards.push_back({.chip = plan.chip,
+                                .first_layer = network.layers[plan.stage.begin].name,
+                                .last_layer = network.layers[plan.stage.end - 1].name,
+                                .layers = plan.stage.end - plan.stage.begin,
+                                .estimated_seconds = plan.stage.seconds,
+                                .weight_bytes = plan.weight_bytes,
+                                .resident_bytes = plan.resident_bytes,
+                                .peak_sram_bytes = plan.peak_sram_bytes});
+    }
+  }
+  for (const Transfer& transfer : transfers) {
+    package.channels.push_back({.tensor = network.tensor(transfer.tensor).name,
+                                .from_chip = transfer.from_chip,
+                                .to_chip = transfer.to_chip,
+                                .bytes = network.tensor(transfer.tensor).shape.elements()});
+  }
+  package.storage = storage;
+  return package;
+}
+
+}  // namespace steppe::schedule

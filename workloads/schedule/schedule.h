@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "models/base/units.h"
+#include "workloads/net/net.h"
+#include "workloads/package/package.h"
+
+/// From a quantised network to the streams of a card.
+namespace steppe::schedule {
+
+/// The machine to compile for, as far as a schedule depends on it.
+struct Target {
+  std::string platform;
+  std::uint32_t chips = 1;
+  std::uint32_t clusters = 4;
+  Bytes sram_bytes = 0;  ///< of one cluster
+  Bytes dram_bytes = 0;  ///< of one chip
+  std::uint32_t engines = 8;
+  std::uint32_t lanes = 16;
+  std::uint32_t columns = 32;
+  double clock_hz = 900e6;
+  double vector_lanes = 448;
+  double dram_bandwidth = 82e9;  ///< bytes per second, of one chip
+  double noc_bandwidth = 204.8e9;
+  double peer_bandwidth = 12e9;  ///< from chip to chip
+};
+
+struct Options {
+  std::uint32_t batch = 1;   ///< samples that one run of the network stands for
+  bool timing_only = false;  ///< leave the bytes of weights out of the package
+};
+
+/// What was decided, for people.
+struct ShardReport {
+  std::uint32_t chip = 0;
+  std::string first_layer;
+  std::string last_layer;
+  std::uint32_t layers = 0;
+  double estimated_seconds = 0;
+  Bytes weight_bytes = 0;    ///< in DRAM
+  Bytes resident_bytes = 0;  ///< of them, kept in every cluster's SRAM
+  Bytes peak_sram_bytes = 0;
+};
+struct Report {
+  std::vector<ShardReport> shards;
+};
+
+/// Compiles a network: a pipeline over the chips, rows split over the clusters of each.
+/// Throws ModelError where it does not fit the target.
+package::Package compile(const net::Net& network, const Target& target, const Options& options,
+                         Report* report = nullptr);
+
+}  // namespace steppe::schedule
