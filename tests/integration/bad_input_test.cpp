@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <doctest/doctest.h>
+
+#include <cstdio>
+#include <random>
+
+#include "tests/integration/program.h"
+
+using namespace steppe::test;
+
+namespace {
+
+void expect(const std::string& arguments, int exit_code, const std::string& word) {
+  const Outcome outcome = run_steppe(arguments);
+  INFO(arguments);
+  INFO(outcome.output);
+  CHECK(outcome.exit_code == exit_code);
+  CHECK(outcome.output.find(word) != std::string::npos);
+}
+
+void write_file(const std::string& path, const std::string& bytes) {
+  std::FILE* file = std::fopen(path.c_str(), "wb");
+  REQUIRE(file != nullptr);
+  REQUIRE(std::fwrite(bytes.data(), 1, bytes.size(), file) == bytes.size());
+  std::fclose(file);
+}
+
+std::string compile_digits(const Scratch& scratch) {
+  const std::string package = scratch / "digits.shards";
+  REQUIRE(run_steppe("compile " + digits("digits.onnx") + " -o " + package +
+                     " --target s30 --calibrate image=" + digits("calibration.npy"))
+              .exit_code == 0);
+  return package;
+}
+
+}  // namespace
+
+TEST_CASE("usage and configuration mistakes end with 2 and name what was meant") {
+  Scratch scratch;
+  const std::string package = compile_digits(scratch);
+  expect("rnu", 2, "run");
+  expect("run", 2, "PKG");
+  expect("run " + package + " --platform s03", 2, "s30");
+  expect("run " + package + " --mode fucntional", 2, "functional");
+  expect("run " + package + " --set card.chip.dram.bandwith=1", 2, "bandwidth");
+  expect("run " + package + " --set card.chip.dram.bandwidth=12abc", 2, "12abc");
+  expect("run " + package + " --set card.chips=2.5", 2, "whole");
+  expect("run " + package + " --inptu image=x.npy", 2, "input");
+  expect("run " + package + " --input image=missing.npy", 2, "missing.npy");
+  expect("run " + package + " --input imgae=" + digits("images.npy"), 2, "image");
+  expect("run " + package + " --input image=" + digits("labels.npy"), 2, "shape");
+  expect("run missing.shards", 2, "missing.shards");
+  expect("compile missing.onnx -o " + scratch / "x", 2, "missing.onnx");
+  expect("compile zoo:gptj -o " + scratch / "x", 2, "gptj-6b");
+  expect("compile " + digits("digits.onnx") + " -o " + scratch / "x --target s31", 2, "s30");
+  expect("compile " + digits("digits.onnx") + " -o " + scratch / "x --sparsity 3", 2, "sparsity");
+  CHECK(!std::filesystem::exists(scratch / "x"));
+}
+
+TEST_CASE("a broken model ends with 3") {
+  Scratch scratch;
+  write_file(scratch / "text.onnx", "this is not a model");
+  expect("compile " + scratch / "text.onnx -o " + scratch / "x --target s30", 3, "text.onnx");
+  const std::string model = read_file(digits("digits.onnx"));
+  write_file(scratch / "half.onnx", model.substr(0, model.size() / 2));
+  expect("compile " + scratch / "half.onnx -o " + scratch / "x --target s30", 3, "half.onnx");
+  // An operator that nobody knows: field 4 of a node (tag 0x22) holds its type.
+  std::string unknown = model;
+  const std::size_t at = unknown.find("\x22\x07Softmax");
+  REQUIRE(at != std::string::npos);
+  unknown.replace(at + 2, 7, "Softmix");
+  write_file(scratch / "unknown.onnx", unknown);
+  expect("compile " + scratch / "unknown.onnx -o " + scratch / "x --target s30", 3, "Softmix");
+  CHECK(!std::filesystem::exists(scratch / "x"));
+}
+
+TEST_CASE("truncated and bit-flipped packages end with 3 and leave nothing behind") {
+  Scratch scratch;
+  const std::string package = read_file(compile_digits(scratch));
+  std::mt19937 random(5);
+  for (int round = 0; round < 40; ++round) {
+    std::string broken = package;
+    if (round % 2 == 0) {
+      broken.resize(random() % broken.size());
+    } else {
+      broken[random() % broken.size()] ^= static_cast<char>(1U << (random() % 8));
+    }
+    write_file(scratch / "broken.shards", broken);
+    expect("run " + scratch / "broken.shards --out " + scratch / "out", 3, "broken.shards");
+    CHECK(!std::filesystem::exists(scratch / "out"));
+  }
+}

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <doctest/doctest.h>
+
+#include "tests/integration/program.h"
+
+using namespace steppe::test;
+
+namespace {
+
+/// Compiles the shipped model and returns the package; reference outputs lie in scratch/reference.
+std::string compile_digits(const Scratch& scratch, const std::string& target) {
+  const std::string package = scratch / ("digits-" + target + ".shards");
+  const Outcome outcome =
+      run_steppe("compile " + digits("digits.onnx") + " -o " + package + " --target " + target +
+                 " --sparsity 16 --calibrate image=" + digits("calibration.npy") + " --reference " +
+                 scratch / "reference" + " --input image=" + digits("images.npy"));
+  INFO(outcome.output);
+  REQUIRE(outcome.exit_code == 0);
+  return package;
+}
+
+std::string run_arguments(const Scratch& scratch, const std::string& package,
+                          const std::string& platform, const std::string& out) {
+  return "run " + package + " --platform " + platform + " --input image=" + digits("images.npy") +
+         " --golden logits=" + scratch / "reference/logits.npy" + " --labels " +
+         digits("labels.npy") + " --out " + scratch / out;
+}
+
+}  // namespace
+
+TEST_CASE("digits: every output of the three-chip cards equals the reference bit for bit") {
+  Scratch scratch;
+  for (const std::string platform : {"s30", "s30l"}) {
+    const std::string package = compile_digits(scratch, platform);
+    const Outcome run = run_steppe(run_arguments(scratch, package, platform, "out-" + platform));
+    INFO(run.output);
+    CHECK(run.exit_code == 0);
+    const auto summary = read_json(scratch / ("out-" + platform + "/summary.json"));
+    CHECK(summary["status"] == "pass");
+    CHECK(summary["samples"] == 360);
+    CHECK(summary["simulated_seconds"].get<double>() > 0);
+    CHECK(summary["accuracy"].get<double>() >= 0.97);
+  }
+}
+
+TEST_CASE("digits: a wrong expectation fails with exit code 1 and names the element") {
+  Scratch scratch;
+  const std::string package = compile_digits(scratch, "s30");
+  std::string bytes = read_file(scratch / "reference/logits.npy");
+  bytes[bytes.size() - 2] = static_cast<char>(bytes[bytes.size() - 2] ^ 0x10);
+  std::FILE* file = std::fopen((scratch / "wrong.npy").c_str(), "wb");
+  REQUIRE(file != nullptr);
+  std::fwrite(bytes.data(), 1, bytes.size(), file);
+  std::fclose(file);
+  const Outcome run =
+      run_steppe("run " + package + " --input image=" + digits("images.npy") +
+                 " --golden logits=" + scratch / "wrong.npy" + " --out " + scratch / "out");
+  CHECK(run.exit_code == 1);
+  CHECK(run.output.find("359, 9") != std::string::npos);  // the last element of [360, 10]
+  CHECK(read_json(scratch / "out/summary.json")["status"] == "fail");
+}
+
+TEST_CASE("digits: two runs leave the same bytes, and both modes the same cycles") {
+  Scratch scratch;
+  const std::string package = compile_digits(scratch, "s30");
+  const auto run = [&](const std::string& mode, const std::string& out) {
+    const Outcome outcome =
+        run_steppe("run " + package + " --input image=" + digits("images.npy") + " --mode " + mode +
+                   " --trace " + scratch / out + ".trace --out " + scratch / out);
+    INFO(outcome.output);
+    REQUIRE(outcome.exit_code == 0);
+  };
+  run("functional", "first");
+  run("functional", "second");
+  run("timing", "timing");
+  CHECK(read_folder(scratch / "first") == read_folder(scratch / "second"));
+  CHECK(read_file(scratch / "first.trace") == read_file(scratch / "second.trace"));
+  const auto functional = read_json(scratch / "first/summary.json");
+  const auto timing = read_json(scratch / "timing/summary.json");
+  CHECK(functional["simulated_seconds"] == timing["simulated_seconds"]);
+  CHECK(read_json(scratch / "first/stats.json") == read_json(scratch / "timing/stats.json"));
+}
+
+TEST_CASE("digits: all three chips work") {
+  Scratch scratch;
+  const std::string package = compile_digits(scratch, "s30");
+  REQUIRE(run_steppe(run_arguments(scratch, package, "s30", "out")).exit_code == 0);
+  const auto stats = read_json(scratch / "out/stats.json");
+  for (const char* chip : {"card.chip0", "card.chip1", "card.chip2"}) {
+    const auto& busy = stats.at(std::string(chip) + ".cluster0.tensor.queue.busy");
+    CHECK(busy["value"].get<double>() > 0);
+  }
+}
+
+TEST_CASE("GPT-J 6B: one decode step in timing mode is bound by the reading of its weights") {
+  Scratch scratch;
+  const Outcome compile = run_steppe("compile zoo:gptj-6b -o " + scratch / "gptj.shards" +
+                                     " --target s30 --sparsity 16 --timing-only");
+  INFO(compile.output);
+  REQUIRE(compile.exit_code == 0);
+  CHECK(std::filesystem::file_size(scratch / "gptj.shards") < 50'000'000);
+  const Outcome run = run_steppe("run " + scratch / "gptj.shards" + " --mode timing --samples 1" +
+                                 " --out " + scratch / "out");
+  INFO(run.output);
+  REQUIRE(run.exit_code == 0);
+  const auto summary = read_json(scratch / "out/summary.json");
+  // Weights of 28 layers of 4 h^2 + 8 h^2 (h = 4096) and the 50,400 x 4096 head, in records of 2
+  // values and 10 index bits for each block of 32: 5,844,713,472 / 32 * 3.25 = 594 MB, at 82 GB/s
+  // from each chip's DRAM one chip after the other: no step takes less than 7.2 ms; half as fast
+  // again would be odd.
+  const double seconds = summary["seconds_per_inference"].get<double>();
+  CHECK(seconds > 7.2e-3);
+  CHECK(seconds < 11e-3);
+}
