@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <map>
 #include <random>
 
@@ -198,14 +199,13 @@ TEST_CASE("no order of the queues deadlocks, and every run gives back the tokens
 }
 
 TEST_CASE("weights that do not fit are streamed through two buffers") {
-  // Activations of at most two tensors of 2 x 9 x 5 x 32 bytes and a little more stay below 16 KiB;
-  // the weights of layer c, 64 records of 18 blocks of (2 values + 2 indices of 5 bits), do not fit
-  // beside.
+  // Three activations of 2 x 9 x 5 x 32 bytes (the residual lives on) take 8,640 of the 13,000 bytes; the
+  // weights and scales of the convolutions take 2 x 32 x (48 + 8) + 64 x (48 + 8) > 4,360 bytes.
   schedule::Report report;
   const package::Package package =
-      schedule::compile(small_net(), small_target(1, 1, 14000), {}, &report);
+      schedule::compile(small_net(), small_target(1, 1, 13000), {}, &report);
   CHECK(report.shards[0].resident_bytes < report.shards[0].weight_bytes);
-  CHECK(report.shards[0].peak_sram_bytes <= 14000);
+  CHECK(report.shards[0].peak_sram_bytes <= 13000);
   check_tokens(package);
 }
 
