@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/passes/calibrate.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "models/base/error.h"
+#include "workloads/graph/float_executor.h"
+
+namespace steppe::passes {
+namespace {
+
+constexpr float mask_value = -1e4F;  ///< at or below: an element that is masked out
+constexpr float mask_depth = 16.0F;  ///< how far below the largest a masked element is kept
+
+/// A 64-bit mixing generator (SplitMix64; Steele, Lea, Flood 2014): the same on every platform.
+class Random {
+ public:
+  explicit Random(std::uint64_t seed) : state_(seed) {}
+  /// In (0, 1].
+  double uniform() {
+    std::uint64_t z = (state_ += 0x9e3779b97f4a7c15U);
+    z = (z ^ (z >> 30U)) * 0xbf58476d1ce4e5b9U;
+    z = (z ^ (z >> 27U)) * 0x94d049bb133111ebU;
+    return static_cast<double>(((z ^ (z >> 31U)) >> 11U) + 1) * 0x1p-53;
+  }
+  /// Box and Muller's transform.
+  float normal() {
+    const double radius = std::sqrt(-2.0 * std::log(uniform()));
+    return static_cast<float>(radius * std::cos(2.0 * std::numbers::pi * uniform()));
+  }
+
+ private:
+  std::uint64_t state_;
+};
+
+std::vector<bool> read_by_softmax_alone(const graph::Graph& graph) {
+  const Uses uses(graph);
+  std::vector<bool> result(graph.values.size(), false);
+  for (std::size_t i = 0; i < graph.values.size(); ++i) {
+    const std::vector<std::size_t>& readers = uses.consumers[i];
+    result[i] = !readers.empty() && std::all_of(readers.begin(), readers.end(), [&](std::size_t n) {
+      return graph.nodes[n].op == "Softmax";
+    });
+  }
+  return result;
+}
+
+}  // namespace
+
+float Range::magnitude() const { return std::max(std::abs(low), std::abs(high)); }
+
+void Range::include(const Range& other) {
+  low = std::min(low, other.low);
+  high = std::max(high, other.high);
+}
+
+Range range_of(std::span<const float> values, bool masked) {
+  Range range;
+  float largest = mask_value;
+  bool hidden = false;
+  for (const float value : values) {
+    if (!std::isfinite(value)) continue;
+    if (masked && value <= mask_value) {
+      hidden = true;
+      continue;
+    }
+    largest = std::max(largest, value);
+    range.include({value, value});
+  }
+  if (hidden && largest > mask_value) range.low = std::min(range.low, largest - mask_depth);
+  return range;
+}
+
+Sample random_sample(const graph::Graph& graph, std::uint64_t seed) {
+  Random random(seed);
+  Sample sample;
+  for (const graph::ValueId id : graph.inputs) {
+    std::vector<float>& values = sample[graph.value(id).name];
+    values.resize(graph.value(id).elements());
+    for (float& value : values) value = random.normal();
+  }
+  return sample;
+}
+
+std::vector<Range> calibrate(const graph::Graph& graph, const std::vector<Sample>& samples) {
+  const std::vector<bool> masked = read_by_softmax_alone(graph);
+  std::vector<Range> ranges(graph.values.size());
+  graph::FloatExecutor executor(graph);
+  for (const Sample& sample : samples) {
+    executor.run(sample);
+    for (graph::ValueId id = 0; id < graph.values.size(); ++id) {
+      ranges[id].include(range_of(executor.value(id), masked[id]));
+    }
+  }
+  return ranges;
+}
+
+}  // namespace steppe::passes

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/passes/layout.h"
+
+#include <algorithm>
+
+#include "models/base/error.h"
+#include "workloads/passes/moves.h"
+#include "workloads/passes/operators.h"
+
+namespace steppe::passes {
+namespace {
+
+using graph::Graph;
+using graph::Node;
+using graph::ValueId;
+
+/// The order in which the readers of an input want it; empty where they do not care.
+Order wanted_order(const Graph& graph, const Uses& uses, ValueId value, int depth) {
+  const std::size_t rank = graph.value(value).shape.size();
+  if (depth == 0) return {};
+  for (const std::size_t index : uses.consumers[value]) {
+    const Node& node = graph.nodes[index];
+    if (reads_pixels(node.op)) return rank == 4 ? Order{0, 2, 3, 1} : Order{0, 2, 1};
+    if (node.outputs.size() != 1 || graph.value(node.outputs[0]).shape.size() != rank) continue;
+    const Order behind = wanted_order(graph, uses, node.outputs[0], depth - 1);
+    if (behind.empty()) continue;
+    if (node.op != "Transpose") return behind;
+    Order order;
+    for (const std::uint32_t axis : behind) {
+      order.push_back(static_cast<std::uint32_t>(node.integers("perm")[axis]));
+    }
+    return order;
+  }
+  return {};
+}
+
+net::Shape port_shape(const Extents& dims, const Order& order, bool pixels) {
+  if (!pixels || dims.size() != 4) return canonical_shape(dims, order);
+  const auto at = [&](std::size_t i) { return static_cast<std::uint32_t>(dims[order[i]]); };
+  return {at(0), at(1), at(2), at(3)};
+}
+
+void add_input(const Graph& graph, const Uses& uses, Arranger& arranger, ValueId value) {
+  const graph::Value& v = graph.value(value);
+  if (v.type != graph::DataType::fp32) {
+    throw ModelError("input '{}' is not fp32; the card takes fp32 inputs and quantises them",
+                     v.name);
+  }
+  const Extents dims = dims_of(v);
+  Order order = wanted_order(graph, uses, value, 8);
+  const bool pixels = !order.empty();
+  if (!pixels) order = natural_order(dims.size());
+  const net::TensorId tensor = arranger.add_tensor(v.name, port_shape(dims, order, pixels), value);
+  arranger.bind(value, dense_view(tensor, dims, order));
+  arranger.layout().net.inputs.push_back({v.name, tensor, dims, order});
+}
+
+void add_state(const Graph& graph, Arranger& arranger, ValueId value) {
+  const graph::Value& v = graph.value(value);
+  const Extents dims = dims_of(v);
+  const Order order = natural_order(dims.size());
+  const net::TensorId tensor = arranger.add_tensor(v.name, canonical_shape(dims, order), value);
+  arranger.layout().net.tensors[tensor].resident_in_dram = true;
+  arranger.bind(value, dense_view(tensor, dims, order));
+}
+
+void add_output(const Graph& graph, Arranger& arranger, ValueId value) {
+  const Extents dims = dims_of(graph.value(value));
+  View view = arranger.whole(value);
+  Order order = memory_order(view);
+  if (!is_dense_in(view, order, elements(view))) {
+    order = natural_order(dims.size());
+    view = arranger.ordered(value, order);
+  }
+  arranger.layout().net.outputs.push_back({graph.value(value).name, view.tensor, dims, order});
+}
+
+}  // namespace
+
+Layout lay_out(const Graph& graph, const std::vector<Step>& steps) {
+  Arranger arranger(graph);
+  const Uses uses(graph);
+  for (const ValueId value : graph.inputs) add_input(graph, uses, arranger, value);
+  for (ValueId value = 0; value < graph.values.size(); ++value) {
+    if (graph.value(value).state) add_state(graph, arranger, value);
+  }
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    const Node& node = graph.nodes[steps[i].node];
+    if (steps[i].kind == StepKind::other && move_views(graph, node, arranger)) continue;
+    lay_out_operator(graph, steps[i], i, arranger);
+  }
+  for (const ValueId value : graph.outputs) add_output(graph, arranger, value);
+  return std::move(arranger.layout());
+}
+
+}  // namespace steppe::passes

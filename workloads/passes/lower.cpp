@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/passes/lower.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "models/base/error.h"
+#include "workloads/passes/fuse.h"
+#include "workloads/passes/layout.h"
+#include "workloads/passes/prune.h"
+#include "workloads/passes/quantise.h"
+
+namespace steppe::passes {
+namespace {
+
+bool lacks_data(const graph::Graph& graph) {
+  return std::any_of(graph.values.begin(), graph.values.end(), [](const graph::Value& value) {
+    return value.constant && value.type == graph::DataType::fp32 && value.elements() > 0 &&
+           !value.fp32;
+  });
+}
+
+const char* kind_name(const net::Layer& layer) {
+  constexpr std::array names{"Conv",    "MatMul",    "Eltwise", "Lut",       "Pool",
+                             "Softmax", "LayerNorm", "Permute", "CacheStore"};
+  return names.at(layer.op.index());
+}
+
+double density_of(const net::Conv& conv) {
+  if (!conv.weights.has_data()) return 1.0 / static_cast<double>(1U << conv.ratio_log2);
+  const auto zeros = std::count(conv.weights.data->begin(), conv.weights.data->end(), 0);
+  return 1.0 - static_cast<double>(zeros) / static_cast<double>(conv.weights.size);
+}
+
+void describe(const net::Net& net, const std::vector<Range>& ranges, LowerReport& report) {
+  for (const net::Layer& layer : net.layers) {
+    LayerReport row;
+    row.name = layer.name;
+    row.kind = kind_name(layer);
+    row.nodes = layer.nodes;
+    row.shape = net.tensor(net::output_of(layer)).shape;
+    row.macs = net::dense_macs(net, layer);
+    if (const auto* conv = std::get_if<net::Conv>(&layer.op)) {
+      row.ratio = 1U << conv->ratio_log2;
+      row.density = density_of(*conv);
+    }
+    report.layers.push_back(std::move(row));
+  }
+  for (std::size_t i = 0; i < net.tensors.size(); ++i) {
+    report.tensors.push_back({net.tensors[i].name, ranges[i], net.tensors[i].quant.scale});
+  }
+}
+
+}  // namespace
+
+net::Net lower(const graph::Graph& graph, const LowerOptions& options, LowerReport* report) {
+  if (!std::has_single_bit(options.sparsity) || options.sparsity > 32) {
+    throw ConfigError("sparsity {}; the tensor engine has 1, 2, 4, 8, 16 and 32", options.sparsity);
+  }
+  const std::vector<Step> steps = fuse(graph);
+  Layout layout = lay_out(graph, steps);
+  graph::Graph pruned = graph;
+  prune(pruned, steps, layout, options.sparsity);
+  std::vector<Range> ranges(layout.net.tensors.size());
+  const bool timing = options.timing_only || lacks_data(graph);
+  const bool drawn = options.samples.empty();
+  if (!timing) {
+    const std::vector<Range> values = calibrate(
+        pruned, drawn ? std::vector{random_sample(graph, options.seed)} : options.samples);
+    ranges = set_quantisations(layout, values);
+    quantise(pruned, steps, values, layout);
+  }
+  net::check(layout.net);
+  if (report != nullptr) {
+    *report = {};
+    report->samples = timing ? 0 : drawn ? 1 : static_cast<std::uint32_t>(options.samples.size());
+    report->random_samples = drawn && !timing;
+    describe(layout.net, ranges, *report);
+  }
+  return std::move(layout.net);
+}
+
+}  // namespace steppe::passes
