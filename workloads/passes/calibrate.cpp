@@ -35,13 +35,25 @@ class Random {
   std::uint64_t state_;
 };
 
-std::vector<bool> read_by_softmax_alone(const graph::Graph& graph) {
+/// Whether a node adds a constant that holds mask values.
+bool adds_mask(const graph::Graph& graph, const graph::Node& node) {
+  if (node.op != "Add") return false;
+  return std::any_of(node.inputs.begin(), node.inputs.end(), [&](graph::ValueId id) {
+    const graph::Value& value = graph.value(id);
+    return value.fp32 && std::any_of(value.fp32->begin(), value.fp32->end(),
+                                     [](float x) { return x <= mask_value; });
+  });
+}
+
+/// By value: the sum of scores and a mask that only Softmax reads.
+std::vector<bool> masked_values(const graph::Graph& graph) {
   const Uses uses(graph);
   std::vector<bool> result(graph.values.size(), false);
-  for (std::size_t i = 0; i < graph.values.size(); ++i) {
-    const std::vector<std::size_t>& readers = uses.consumers[i];
-    result[i] = !readers.empty() && std::all_of(readers.begin(), readers.end(), [&](std::size_t n) {
-      return graph.nodes[n].op == "Softmax";
+  for (const graph::Node& node : graph.nodes) {
+    if (!adds_mask(graph, node)) continue;
+    const std::vector<std::size_t>& readers = uses.consumers[node.outputs[0]];
+    result[node.outputs[0]] = std::all_of(readers.begin(), readers.end(), [&](std::size_t reader) {
+      return graph.nodes[reader].op == "Softmax";
     });
   }
   return result;
@@ -85,7 +97,7 @@ Sample random_sample(const graph::Graph& graph, std::uint64_t seed) {
 }
 
 std::vector<Range> calibrate(const graph::Graph& graph, const std::vector<Sample>& samples) {
-  const std::vector<bool> masked = read_by_softmax_alone(graph);
+  const std::vector<bool> masked = masked_values(graph);
   std::vector<Range> ranges(graph.values.size());
   graph::FloatExecutor executor(graph);
   for (const Sample& sample : samples) {

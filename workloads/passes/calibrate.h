@@ -25,9 +25,9 @@ struct Range {
   void include(const Range& other);
 };
 
-/// Bounds of the elements. `masked` values (read by Softmax alone) may hold large negative numbers
-/// that stand for "not this one": those count as 16 below the largest element, where the
-/// exponential is 1e-7 of the largest, so that they do not coarsen all others.
+/// Bounds of the elements. Where `masked` (scores plus a constant mask, read by Softmax alone),
+/// elements of -1e4 and below stand for "not this one": they count as 16 below the largest element,
+/// where the exponential is 1e-7 of the largest, so that they do not coarsen all others.
 Range range_of(std::span<const float> values, bool masked);
 
 /// Normally distributed inputs for every input of the graph; the same for the same seed everywhere.

@@ -442,7 +442,42 @@ class Operator {
     return target;
   }
 
-  void cache_store() { fail("not laid out"); }
+  /// Inputs: the value and the cache, a state; attributes: the cache's `axis` that grows and the
+  /// `position` on it. What lies behind the axis is contiguous in the cache, one row for each index
+  /// in front of it.
+  void cache_store() {
+    const graph::Value& cache = value(node_.inputs.at(1));
+    if (!cache.state) fail("'{}' is no state; a CacheStore writes into one", cache.name);
+    const Extents dims = dims_of(value(node_.inputs[0]));
+    const Extents all = dims_of(cache);
+    const std::size_t axis = axis_attribute();
+    const std::int64_t position = node_.integer("position");
+    if (dims.size() != all.size() || axis >= all.size() || position < 0 ||
+        static_cast<std::uint64_t>(position) + dims[axis] > all[axis]) {
+      fail("'{}' does not fit into '{}' at position {} of axis {}", value(node_.inputs[0]).name,
+           cache.name, position, axis);
+    }
+    std::uint64_t rows = 1;
+    std::uint64_t behind = 1;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      if (i != axis && dims[i] != all[i])
+        fail("'{}' and its cache differ in axis {}", cache.name, i);
+      if (i < axis) rows *= all[i];
+      if (i > axis) behind *= all[i];
+    }
+    const net::Shape shape{1, static_cast<std::uint32_t>(rows), 1,
+                           static_cast<std::uint32_t>(behind * dims[axis])};
+    net::CacheStore op;
+    op.in = arranger_.place(node_.inputs[0],
+                            dense_view(net::no_tensor, dims, natural_order(dims.size())), shape);
+    const View target = arranger_.single(node_.inputs[1]);
+    op.cache = target.tensor;
+    op.offset = static_cast<std::uint64_t>(position) * behind;
+    op.row_pitch = all[axis] * behind;
+    const std::string& name = node_.name.empty() ? cache.name + ".store" : node_.name;
+    arranger_.add_layer(name, {node_.name}, op, source_);
+    if (step_.out != graph::no_value) arranger_.bind(step_.out, target);
+  }
 
   const Graph& graph_;
   const Step& step_;
