@@ -123,12 +123,12 @@ View Arranger::single(graph::ValueId value) {
 }
 
 View Arranger::whole(graph::ValueId value) {
-  const View view = single(value);
+  View view = single(value);
   return fills_tensor(view) ? view : ordered(value, memory_order(view));
 }
 
 View Arranger::rows(graph::ValueId value, std::size_t axis) {
-  const View view = single(value);
+  View view = single(value);
   const Shape& shape = tensor(view.tensor).shape;
   const Axis& channels = view.axes[axis];
   const bool innermost = std::all_of(channels.begin(), channels.end(), [&](const Factor& factor) {

@@ -71,7 +71,7 @@ class Product : StepLayout {
   [[nodiscard]] View dense_input(net::Conv& op) {
     const ValueId id = node_.inputs[0];
     const std::size_t last = rank(id) - 1;
-    const View view = arranger_.single(id);
+    View view = arranger_.single(id);
     const Shape& s = shape(view);
     const std::uint64_t image = std::uint64_t{s.h} * s.w * s.c;
     const auto inside = [&](const Factor& factor) {

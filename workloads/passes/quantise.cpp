@@ -94,7 +94,7 @@ class Quantiser {
     for (std::int32_t q = -128; q < 128; ++q) {
       const float x = static_cast<float>(q - in.zero) * in.scale;
       const auto y = static_cast<float>(evaluate(graph_, *step_->function, double{x}));
-      result[static_cast<std::size_t>(q + 128)] =
+      result[static_cast<std::uint8_t>(q + 128)] =
           numerics::store(y * inverse, {out.zero, -128, 127});
     }
     return result;

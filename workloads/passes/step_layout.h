@@ -29,7 +29,7 @@ class StepLayout {
 
   /// Adds the tensor of the step's result, the layer that `op` becomes, and binds the result.
   template <typename Op>
-  void emit(Op op, View out, const net::Shape& out_shape) {
+  void emit(Op op, View out, net::Shape out_shape) {
     out.tensor = op.out = arranger_.add_tensor(value(step_.out).name, out_shape, step_.out);
     std::vector<std::string> nodes;
     for (const std::size_t node : step_.nodes) nodes.push_back(graph_.nodes[node].name);
