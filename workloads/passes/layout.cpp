@@ -22,7 +22,7 @@ Order wanted_order(const Graph& graph, const Uses& uses, ValueId value, int dept
     const Node& node = graph.nodes[index];
     if (reads_pixels(node.op)) return rank == 4 ? Order{0, 2, 3, 1} : Order{0, 2, 1};
     if (node.outputs.size() != 1 || graph.value(node.outputs[0]).shape.size() != rank) continue;
-    const Order behind = wanted_order(graph, uses, node.outputs[0], depth - 1);
+    Order behind = wanted_order(graph, uses, node.outputs[0], depth - 1);
     if (behind.empty()) continue;
     if (node.op != "Transpose") return behind;
     Order order;
