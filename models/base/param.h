@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -43,7 +44,7 @@ class Param {
       const std::string where = set->origin + ": " + info.path;
       const double number = detail::parse_number(set->text, unit, where);
       if constexpr (std::is_integral_v<T>) {
-        if (number != static_cast<double>(static_cast<long long>(number))) {
+        if (number != std::trunc(number)) {
           throw ConfigError("{}: '{}' is not a whole number", where, set->text);
         }
       }
