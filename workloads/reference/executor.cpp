@@ -29,13 +29,25 @@ std::vector<std::size_t> user_index(const net::Port& port) {
   return index;
 }
 
+bool complete(const net::Conv& layer) {
+  return layer.weights.has_data() && layer.bias.has_data() && layer.multiplier.has_data() &&
+         (layer.lut.size == 0 || layer.lut.has_data());
+}
+bool complete(const net::Eltwise& layer) {
+  return layer.b != net::no_tensor || layer.b_constant.has_data();
+}
+bool complete(const net::Lut& layer) { return layer.table.has_data(); }
+bool complete(const net::LayerNorm& layer) {
+  return layer.gain.has_data() && layer.shift.has_data();
+}
+bool complete(const auto& /*layer without constants*/) { return true; }
+
 }  // namespace
 
 Executor::Executor(const net::Net& network) : network_(network), tensors_(network.tensors.size()) {
   for (const net::Layer& layer : network.layers) {
-    const auto* conv = std::get_if<net::Conv>(&layer.op);
-    if (conv != nullptr && !conv->weights.has_data()) {
-      throw ModelError("layer '{}' has no weights: the network holds shapes only", layer.name);
+    if (!std::visit([](const auto& op) { return complete(op); }, layer.op)) {
+      throw ModelError("layer '{}' lacks constants: the network holds shapes only", layer.name);
     }
   }
   for (std::size_t id = 0; id < tensors_.size(); ++id) {
@@ -68,9 +80,12 @@ std::vector<std::vector<float>> Executor::run(const std::vector<std::vector<floa
     const net::Port& port = network_.inputs[i];
     const net::Quant& quant = network_.tensor(port.tensor).quant;
     const float inverse = 1.0F / quant.scale;
+    const std::vector<std::size_t> index = user_index(port);
+    STEPPE_CHECK(inputs[i].size() == index.size(), "input '{}': {} elements, {} are right",
+                 port.name, inputs[i].size(), index.size());
     std::vector<std::int8_t> values;
-    for (const std::size_t from : user_index(port)) {
-      values.push_back(store(inputs[i].at(from) * inverse, quant.zero));
+    for (const std::size_t from : index) {
+      values.push_back(store(inputs[i][from] * inverse, quant.zero));
     }
     card_inputs.push_back(std::move(values));
   }
