@@ -18,7 +18,8 @@ inline constexpr std::uint64_t local_mask = (std::uint64_t{1} << chip_shift) - 1
 
 inline constexpr std::uint64_t core_memory = 0x0000'0000;  ///< the control core's local memory
 inline constexpr std::uint64_t control = 0x1000'0000;      ///< registers, see models/control
-inline constexpr std::uint64_t semaphores = control + 0x1000;  ///< 4 bytes each; a write gives tokens
+inline constexpr std::uint64_t semaphores =
+    control + 0x1000;                                      ///< 4 bytes each; a write gives tokens
 inline constexpr std::uint64_t sram = 0x01'0000'0000;      ///< cluster 0's slice
 inline constexpr std::uint64_t sram_window = 0x1000'0000;  ///< from one cluster's slice to the next
 inline constexpr std::uint64_t dram = 0x10'0000'0000;

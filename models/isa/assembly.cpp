@@ -16,7 +16,7 @@ namespace {
 
 // visit_fields(part, visit) calls visit(field, value) for each field, in the order of the table.
 #define STEPPE_VISIT(kind, name, bits, doc) \
-  visit(FieldInfo{#kind[0], #name, bits, doc}, value.name);
+  visit(FieldInfo{#name, doc, bits, #kind[0]}, value.name);
 #define STEPPE_VISITORS(Type, FIELDS)                                                         \
   void visit_fields([[maybe_unused]] const Type& value, [[maybe_unused]] const auto& visit) { \
     FIELDS(STEPPE_VISIT)                                                                      \
@@ -219,7 +219,7 @@ class LineParser {
   float number(const FieldInfo& field, std::string_view text, float) const {
     constexpr std::string_view nan = "nan:";
     if (text.starts_with(nan)) {
-      const FieldInfo bits{'u', field.name, 32, ""};
+      const FieldInfo bits{field.name, field.doc, 32, 'u'};
       return std::bit_cast<float>(number(bits, text.substr(nan.size()), std::uint32_t{}));
     }
     const bool negative = text.starts_with('-');

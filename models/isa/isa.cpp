@@ -12,18 +12,18 @@ namespace {
 
 constexpr std::size_t header_bytes = 16;
 
-#define STEPPE_FIELD_INFO(kind, name, bits, doc) FieldInfo{#kind[0], #name, bits, doc},
+#define STEPPE_FIELD_INFO(kind, name, bits, doc) FieldInfo{#name, doc, bits, #kind[0]},
 constexpr std::array header_info{STEPPE_HEADER_FIELDS(STEPPE_FIELD_INFO)};
 
 template <typename Type>
 struct Table;
-#define STEPPE_TABLE(Type, mnemonic, code, queues, FIELDS, doc)                                  \
-  template <>                                                                                    \
-  struct Table<Type> {                                                                           \
-    static constexpr std::uint32_t opcode = code;                                                \
-    /* The last entry closes the list, so that an empty one is an array too. */                  \
-    static constexpr FieldInfo fields[] = {FIELDS(STEPPE_FIELD_INFO) FieldInfo{'u', "", 0, ""}}; \
-    static constexpr std::size_t field_count = std::size(fields) - 1;                            \
+#define STEPPE_TABLE(Type, mnemonic, code, queues, FIELDS, doc)                    \
+  template <>                                                                      \
+  struct Table<Type> {                                                             \
+    static constexpr std::uint32_t opcode = code;                                  \
+    /* The last entry closes the list, so that an empty one is an array too. */    \
+    static constexpr FieldInfo fields[] = {FIELDS(STEPPE_FIELD_INFO) FieldInfo{}}; \
+    static constexpr std::size_t field_count = std::size(fields) - 1;              \
   };
 STEPPE_INSTRUCTIONS(STEPPE_TABLE)
 #undef STEPPE_TABLE

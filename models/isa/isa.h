@@ -17,8 +17,8 @@ namespace steppe::isa {
 inline constexpr std::uint32_t version = 1;
 inline constexpr std::uint32_t no_semaphore = 1023;
 inline constexpr std::size_t base_registers = 16;
-/// Base registers with a meaning when a stream starts: 0 holds zero; firmware points these to the blocks
-/// of host memory that a run reads and writes.
+/// Base registers with a meaning when a stream starts: 0 holds zero; firmware points these to the
+/// blocks of host memory that a run reads and writes.
 inline constexpr std::uint32_t base_input = 2;
 inline constexpr std::uint32_t base_output = 3;
 inline constexpr std::size_t max_loop_depth = 4;
@@ -68,10 +68,10 @@ struct Instruction {
 
 /// One field of the table, for tools that walk it.
 struct FieldInfo {
-  char kind;
   std::string_view name;
-  unsigned bits;
   std::string_view doc;
+  unsigned bits;
+  char kind;  ///< u, s or f, as in the table
 };
 /// One row of the table.
 struct InstructionInfo {

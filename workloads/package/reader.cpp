@@ -4,9 +4,9 @@
 #include <map>
 
 #include "models/base/error.h"
+#include "package_generated.h"
 #include "workloads/package/format.h"
 #include "workloads/package/mapping.h"
-#include "workloads/package/package_generated.h"
 
 namespace steppe::package {
 namespace {
@@ -15,9 +15,13 @@ using ByteSpan = std::span<const std::uint8_t>;
 
 std::string text(const flatbuffers::String* string) { return string ? string->str() : ""; }
 
+/// Copied as bytes: the verifier does not see to the alignment of a vector's elements.
 template <typename T>
 std::vector<T> numbers(const flatbuffers::Vector<T>* vector) {
-  return vector ? std::vector<T>(vector->begin(), vector->end()) : std::vector<T>();
+  if (vector == nullptr || vector->size() == 0) return {};
+  std::vector<T> result(vector->size());
+  std::memcpy(result.data(), vector->Data(), result.size() * sizeof(T));
+  return result;
 }
 
 /// Calls `visit(element, index)` for each table of a vector, which may be absent.

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <cstring>
-
-#include "models/base/error.h"
+#include "package_generated.h"
 #include "workloads/package/atomic_file.h"
 #include "workloads/package/format.h"
-#include "workloads/package/package_generated.h"
 
 namespace steppe::package {
 namespace {
@@ -47,6 +44,7 @@ class ManifestBuilder {
  private:
   std::vector<Offset<wire::Port>> ports(const std::vector<Port>& list) {
     std::vector<Offset<wire::Port>> result;
+    result.reserve(list.size());
     for (const Port& p : list) {
       result.push_back(wire::CreatePortDirect(builder_, p.name.c_str(), &p.dims, &p.to_card,
                                               p.scale, p.zero, p.offset, p.bytes));

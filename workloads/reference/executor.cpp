@@ -84,6 +84,7 @@ std::vector<std::vector<float>> Executor::run(const std::vector<std::vector<floa
     STEPPE_CHECK(inputs[i].size() == index.size(), "input '{}': {} elements, {} are right",
                  port.name, inputs[i].size(), index.size());
     std::vector<std::int8_t> values;
+    values.reserve(index.size());
     for (const std::size_t from : index) {
       values.push_back(store(inputs[i][from] * inverse, quant.zero));
     }

@@ -135,7 +135,7 @@ void execute(const State& state, const net::Softmax& layer) {
   std::vector<float> powers(in.shape.c);
   for (std::size_t from = 0; from < result.size(); from += in.shape.c) {
     const Row row(state.in(layer.in).data() + from, in.shape.c);
-    const int largest = row.maxCoeff();
+    const std::int32_t largest = row.cast<std::int32_t>().maxCoeff();
     float sum = 0;
     for (std::uint32_t i = 0; i < in.shape.c; ++i) {
       const float x = static_cast<float>(row[i] - largest) * in.quant.scale;

@@ -22,7 +22,7 @@ Matrix patches(const State& state, const net::Conv& layer, std::uint32_t image, 
   const std::uint32_t channels = in.c / layer.groups;
   const std::uint32_t width = state.info(layer.out).shape.w;
   const Values& values = state.in(layer.in);
-  Matrix result = Matrix::Constant(width, layer.kernel_h * layer.kernel_w * channels,
+  Matrix result = Matrix::Constant(width, Eigen::Index{layer.kernel_h} * layer.kernel_w * channels,
                                    widen(static_cast<std::int8_t>(tensor.quant.zero)));
   for (std::uint32_t ky = 0; ky < layer.kernel_h; ++ky) {
     const std::int64_t row =
