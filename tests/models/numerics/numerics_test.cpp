@@ -58,6 +58,22 @@ TEST_CASE("exp is the library's binary64 exponential rounded once") {
   CHECK(wrong == 0);
 }
 
+TEST_CASE("exp at its edges: every float around them") {
+  const auto expected = [](float x) {
+    return static_cast<float>(std::exp(static_cast<double>(x)));
+  };
+  // Infinity, the smallest normal number, half the smallest subnormal; and next to one.
+  std::uint64_t wrong = 0;
+  for (const float edge : {88.72284F, -87.33654F, -103.97208F, 0x1p-24F, -0x1p-25F}) {
+    const std::uint32_t middle = std::bit_cast<std::uint32_t>(edge);
+    for (std::uint32_t bits = middle - 20'000; bits < middle + 20'000; ++bits) {
+      const float x = std::bit_cast<float>(bits);
+      if (exp_fp32(x) != expected(x)) ++wrong;
+    }
+  }
+  CHECK(wrong == 0);
+}
+
 TEST_CASE("a sparse record holds values block by block, then packed 5-bit indices") {
   // K = 40: two blocks; ratio 16 keeps 2 of each. Block 0 has -3 at 1 and 7 at 31; block 1 has 5 at
   // 4 (k = 36) and is filled up with a zero at index 0.
