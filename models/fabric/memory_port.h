@@ -41,7 +41,6 @@ class MemoryPort {
                  sc_core::sc_time& delay);
 
   std::vector<tlm::tlm_dmi> regions_;
-  tlm::tlm_generic_payload payload_;
 };
 
 }  // namespace steppe

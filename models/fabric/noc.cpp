@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/fabric/noc.h"
+
+#include <algorithm>
+
+#include "models/base/address.h"
+#include "models/fabric/transport.h"
+
+namespace steppe {
+
+Noc::Noc(sc_core::sc_module_name name, const Scope& scope, std::uint32_t chip)
+    : sc_module(name),
+      from("from"),
+      to("to"),
+      scope_(scope),
+      chip_(chip),
+      topology_(scope, "topology", "ideal", "ideal: contention at the ports alone", {"ideal"}),
+      port_bandwidth_(scope, "port_bandwidth", 204.8e9, "B/s", "of a port, each way", {1e6, 1e14}),
+      hop_latency_(scope, "hop_latency", 20e-9, "s", "from port to port", {0, 1e-3}),
+      hop_ps_(seconds_to_ps(hop_latency_)) {
+  from.register_b_transport(this, &Noc::b_transport);
+  from.register_get_direct_mem_ptr(this, &Noc::get_direct_mem_ptr);
+}
+
+Noc::Port Noc::add_port(const std::string& name) {
+  ports_.push_back(std::unique_ptr<Directions>(
+      new Directions{Occupancy(scope_, name + ".in."), Occupancy(scope_, name + ".out.")}));
+  return ports_.size() - 1;
+}
+
+void Noc::add_target(Port port, std::uint64_t begin, std::uint64_t size) {
+  targets_.push_back({Target::Kind::local, port, begin, size, 0});
+}
+void Noc::add_chip_target(Port port, std::uint32_t chip) {
+  targets_.push_back({Target::Kind::chip, port, 0, 0, chip});
+}
+void Noc::add_outside_target(Port port) {
+  targets_.push_back({Target::Kind::outside, port, 0, 0, 0});
+}
+
+std::size_t Noc::route(std::uint64_t& address, Bytes bytes) const {
+  const bool host = address::is_host(address);
+  const std::uint32_t chip = host ? 0 : address::chip_of(address, chip_);
+  if (!host && chip == chip_) {
+    address = address::local(address);
+    for (std::size_t i = 0; i < targets_.size(); ++i) {
+      const Target& target = targets_[i];
+      if (target.kind != Target::Kind::local || address < target.begin) continue;
+      const std::uint64_t offset = address - target.begin;
+      if (offset < target.size && bytes <= target.size - offset) return i;
+    }
+    return no_target;
+  }
+  for (std::size_t i = 0; i < targets_.size(); ++i) {
+    if (!host && targets_[i].kind == Target::Kind::chip && targets_[i].chip == chip) return i;
+  }
+  for (std::size_t i = 0; i < targets_.size(); ++i) {
+    if (targets_[i].kind == Target::Kind::outside) return i;
+  }
+  return no_target;
+}
+
+void Noc::b_transport(int id, tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) {
+  const std::uint64_t given = payload.get_address();
+  std::uint64_t address = given;
+  const Bytes bytes = payload.get_data_length();
+  const std::size_t index = route(address, bytes);
+  if (index == no_target) {
+    payload.set_response_status(tlm::TLM_ADDRESS_ERROR_RESPONSE);
+    return;
+  }
+  Directions& near = *ports_[initiators_.at(static_cast<std::size_t>(id))];
+  Directions& far = *ports_[targets_[index].port];
+  Occupancy& source = payload.is_write() ? near.in : far.in;
+  Occupancy& sink = payload.is_write() ? far.out : near.out;
+
+  const std::uint64_t now = now_ps();
+  const std::uint64_t start = now + to_ps(delay) + hop_ps_;
+  delay = from_ps(start - now);
+  payload.set_address(address);
+  to[static_cast<int>(index)]->b_transport(payload, delay);
+  payload.set_address(given);
+  if (!payload.is_response_ok()) return;
+
+  // Bytes flow through both ports and the target at once: the slowest of the three decides.
+  const std::uint64_t duration = transfer_ps(bytes, port_bandwidth_);
+  const std::uint64_t through = std::max(source.reserve(now, start, duration, bytes),
+                                         sink.reserve(now, start, duration, bytes));
+  const std::uint64_t back = payload.is_read() ? hop_ps_ : 0;
+  delay = from_ps(std::max(now + to_ps(delay), through) - now + back);
+}
+
+bool Noc::get_direct_mem_ptr(int, tlm::tlm_generic_payload& payload, tlm::tlm_dmi& dmi) {
+  const std::uint64_t given = payload.get_address();
+  std::uint64_t address = given;
+  const std::size_t index = route(address, 1);
+  if (index == no_target) return false;
+  payload.set_address(address);
+  const bool granted = to[static_cast<int>(index)]->get_direct_mem_ptr(payload, dmi);
+  payload.set_address(given);
+  // The requester's form of the address may name the chip.
+  dmi.set_start_address(dmi.get_start_address() + (given - address));
+  dmi.set_end_address(dmi.get_end_address() + (given - address));
+  return granted;
+}
+
+}  // namespace steppe

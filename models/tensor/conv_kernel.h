@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "models/isa/isa.h"
+#include "models/numerics/numerics.h"
+
+namespace steppe {
+
+/// Pointers to a Conv's operands; the ranges that the instruction spans have been checked.
+struct ConvOperands {
+  const std::int8_t* in = nullptr;
+  const std::uint8_t* weights = nullptr;
+  const std::uint8_t* scales = nullptr;
+  std::uint8_t* out = nullptr;
+  const std::int8_t* residual = nullptr;
+  const std::int8_t* lut = nullptr;
+};
+
+/// Computes Conv instructions, following models/numerics/README.md. Keeps its buffers between
+/// calls.
+class ConvKernel {
+ public:
+  void run(const isa::Conv& conv, const ConvOperands& operands);
+
+  /// Positions computed together.
+  static constexpr std::uint32_t tile = 32;
+
+ private:
+  void decode_weights(const isa::Conv& conv, const ConvOperands& operands);
+  void gather(const isa::Conv& conv, const ConvOperands& operands, std::uint32_t group,
+              std::uint32_t first, std::uint32_t count);
+  void finish(const isa::Conv& conv, const ConvOperands& operands, std::uint32_t channel,
+              std::uint32_t first, std::uint32_t count, const std::int32_t* sums) const;
+
+  std::vector<numerics::SparseWeight> weights_;
+  std::vector<std::size_t> first_weight_;  ///< by output channel, and one more for the end
+  std::vector<std::int8_t> activations_;   ///< [k][tile]
+};
+
+}  // namespace steppe

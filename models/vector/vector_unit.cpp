@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/vector/vector_unit.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "models/vector/vector_kernels.h"
+
+namespace steppe {
+
+VectorUnit::VectorUnit(sc_core::sc_module_name name, const Scope& scope, const SramRange& sram)
+    : sc_module(name),
+      port("port"),
+      functional_(scope.functional()),
+      sram_(sram),
+      clock_(scope, "clock", 900e6, "Hz", "of the unit", {1e3, 1e11}),
+      lanes_(scope, "lanes", 448, "", "element operations a cycle", {1, 1 << 20}),
+      special_lanes_(scope, "special_lanes", 32, "", "exponentials, divisions or roots a cycle",
+                     {1, 1 << 20}),
+      permute_bytes_(scope, "permute_bytes", 64, "B",
+                     "bytes that the permutation network moves a cycle", {1, 1 << 20}),
+      start_cycles_(scope, "start_cycles", 20, "", "from instruction to first result",
+                    {0, 100'000}) {
+  scope.stat("instructions", "", "instructions executed", instructions_);
+  scope.stat("cycles", "cycles", "cycles the lanes were busy", cycles_);
+  scope.stat("sram_bound", "ps", "time by which the SRAM held up instructions", sram_bound_);
+}
+
+Fault VectorUnit::execute(const Command& command) {
+  const auto* info = isa::find_instruction(command.header.opcode);
+  if (info == nullptr || !isa::queue_takes(isa::QueueKind::vector, *info)) {
+    return {FaultCode::bad_instruction};
+  }
+  const VectorWork work = vector_work(command);
+  if (!work.valid) return {FaultCode::bad_operand};
+  for (const VectorWork::Operand& operand : work.operands) {
+    if (!sram_.holds(operand.address, operand.bytes)) {
+      return {FaultCode::bad_address, operand.address};
+    }
+  }
+  if (functional_) compute(command);
+
+  const std::uint64_t busy = cycles(work);
+  const auto lanes_ps =
+      static_cast<std::uint64_t>(std::ceil(static_cast<double>(busy) * 1e12 / clock_));
+  const std::uint64_t sram_ps = reserve_sram(port, sram_, work.read, work.written);
+  ++instructions_;
+  cycles_ += busy;
+  if (sram_ps > lanes_ps) sram_bound_ += sram_ps - lanes_ps;
+  sc_core::wait(from_ps(std::max(lanes_ps, sram_ps)));
+  return {};
+}
+
+std::uint64_t VectorUnit::cycles(const VectorWork& work) const {
+  const std::uint64_t lanes = ceil_div<std::uint64_t>(work.lane_ops, lanes_);
+  const std::uint64_t special = ceil_div<std::uint64_t>(work.special_ops, special_lanes_);
+  const std::uint64_t permute = ceil_div<std::uint64_t>(work.permuted, permute_bytes_);
+  return start_cycles_ + std::max({lanes, special, permute});
+}
+
+void VectorUnit::compute(const Command& command) {
+  std::uint8_t* sram = port.direct(sram_.base, sram_.size);
+  STEPPE_CHECK(sram != nullptr, "the cluster's SRAM is direct memory");
+  const auto bytes = [&](std::uint32_t base, std::uint64_t offset) {
+    return sram + (command.address(base, offset) - sram_.base);
+  };
+  const auto values = [&](std::uint32_t base, std::uint64_t offset) {
+    return reinterpret_cast<std::int8_t*>(bytes(base, offset));
+  };
+  using namespace vector_kernels;
+  if (const auto* op = std::get_if<isa::Eltwise>(&command.operation)) {
+    run(*op, values(op->a_base, op->a_offset), bytes(op->b_base, op->b_offset),
+        values(op->out_base, op->out_offset));
+  } else if (const auto* lut = std::get_if<isa::Lut>(&command.operation)) {
+    run(*lut, values(lut->in_base, lut->in_offset), values(lut->table_base, lut->table_offset),
+        values(lut->out_base, lut->out_offset));
+  } else if (const auto* pool = std::get_if<isa::Pool>(&command.operation)) {
+    run(*pool, values(pool->in_base, pool->in_offset), values(pool->out_base, pool->out_offset));
+  } else if (const auto* softmax = std::get_if<isa::Softmax>(&command.operation)) {
+    run(*softmax, values(softmax->in_base, softmax->in_offset),
+        values(softmax->out_base, softmax->out_offset));
+  } else if (const auto* norm = std::get_if<isa::LayerNorm>(&command.operation)) {
+    run(*norm, values(norm->in_base, norm->in_offset),
+        bytes(norm->affine_base, norm->affine_offset), values(norm->out_base, norm->out_offset));
+  } else if (const auto* permute = std::get_if<isa::Permute>(&command.operation)) {
+    run(*permute, values(permute->in_base, permute->in_offset),
+        values(permute->out_base, permute->out_offset));
+  }
+}
+
+}  // namespace steppe
