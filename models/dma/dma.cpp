@@ -15,10 +15,11 @@ constexpr Bytes largest_real_transfer = 65536;
 
 }  // namespace
 
-Dma::Dma(sc_core::sc_module_name name, const Scope& scope)
+Dma::Dma(sc_core::sc_module_name name, const Scope& scope, Values values)
     : sc_module(name),
       port("port"),
       functional_(scope.functional()),
+      moves_values_(functional_ || values == Values::where_there_are),
       burst_bytes_(scope, "burst_bytes", 4096, "B", "bytes of a burst", {64, 1 << 20}),
       outstanding_(scope, "outstanding", 8, "", "bursts under way together", {1, 1024}),
       issue_latency_(scope, "issue_latency", 20e-9, "s", "from instruction to first burst",
@@ -112,10 +113,9 @@ Fault Dma::move(const Rows& given) {
   return {};
 }
 
-/// The bytes themselves, by direct pointers where both sides have them. In timing mode only what
-/// has no direct memory on one side and is small moves: that is never the case for tensors.
+/// The bytes themselves: by direct pointers where both sides have them, else through a buffer.
 Fault Dma::move_values(const Rows& rows) {
-  if (!functional_) return {};
+  if (!moves_values_) return {};
   for (Bytes row = 0; row < rows.count; ++row) {
     const std::uint64_t from = rows.from + row * rows.from_pitch;
     const std::uint64_t to = rows.to + row * rows.to_pitch;
@@ -125,6 +125,7 @@ Fault Dma::move_values(const Rows& rows) {
       std::memmove(sink, source, rows.bytes);
       continue;
     }
+    if (!functional_) continue;  // what has no direct memory in a timing run has no contents
     buffer_.resize(std::min(rows.bytes, largest_real_transfer));
     for (Bytes at = 0; at < rows.bytes; at += buffer_.size()) {
       const Bytes bytes = std::min<Bytes>(buffer_.size(), rows.bytes - at);

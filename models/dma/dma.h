@@ -19,7 +19,11 @@ class Dma : public sc_core::sc_module, public ExecutionUnit {
  public:
   MemoryPort port;
 
-  Dma(sc_core::sc_module_name name, const Scope& scope);
+  /// Which values move: in a timing run the command streams are real all the same, so that the DMA
+  /// which brings them in moves all values that there are.
+  enum class Values : std::uint8_t { by_mode, where_there_are };
+
+  Dma(sc_core::sc_module_name name, const Scope& scope, Values values = Values::by_mode);
 
   /// Executes Copy and Notify.
   Fault execute(const Command& command) override;
@@ -38,6 +42,7 @@ class Dma : public sc_core::sc_module, public ExecutionUnit {
   Fault burst(const Rows& rows, std::uint64_t first_row, Bytes offset, Bytes bytes);
 
   bool functional_;
+  bool moves_values_;
   Param<Bytes> burst_bytes_;
   Param<std::uint32_t> outstanding_;
   Param<double> issue_latency_;
