@@ -63,6 +63,8 @@ struct SramParams {
 /// One cluster's slice of the on-chip memory.
 class Sram : private SramParams, public Memory {
  public:
+  using Memory::bandwidth;
+  using Memory::size;
   Sram(sc_core::sc_module_name name, const Scope& scope, std::uint64_t base);
 };
 
@@ -78,6 +80,7 @@ struct DramParams {
 /// A chip's DRAM behind its controllers, as one channel that streams at `efficiency` of its peak.
 class Dram : private DramParams, public Memory {
  public:
+  using Memory::bandwidth;
   Dram(sc_core::sc_module_name name, const Scope& scope, std::uint64_t base);
   [[nodiscard]] double peak_bandwidth() const { return DramParams::bandwidth; }
 };
