@@ -15,6 +15,8 @@ Occupancy::Occupancy(const Scope& scope, const std::string& prefix) {
 
 std::uint64_t Occupancy::reserve(std::uint64_t now, std::uint64_t start, std::uint64_t duration,
                                  Bytes bytes) {
+  // An empty interval would still split the gap that it lies in.
+  if (duration == 0) return start;
   const auto past =
       std::ranges::find_if(intervals_, [&](const Interval& i) { return i.end > now; });
   intervals_.erase(intervals_.begin(), past);

@@ -20,7 +20,7 @@ class Occupancy {
   Occupancy(const Scope& scope, const std::string& prefix);
 
   /// Reserves `duration` at or after `start`; `now` is the present, before which nothing is asked
-  /// any more. Returns the end.
+  /// any more. Returns the end. A duration of 0 is a probe: it takes nothing and is not counted.
   std::uint64_t reserve(std::uint64_t now, std::uint64_t start, std::uint64_t duration,
                         Bytes bytes);
 
