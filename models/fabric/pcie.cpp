@@ -37,18 +37,33 @@ void DuplexLink::b_transport(int from_b, tlm::tlm_generic_payload& payload,
                              sc_core::sc_time& delay) {
   const Bytes bytes = payload.get_data_length();
   const std::uint64_t now = now_ps();
-  const std::uint64_t asked = now + to_ps(delay);
-  delay = from_ps(asked + latency_ps_ - now);
+  Occupancy& outward = from_b != 0 ? b_to_a_ : a_to_b_;
+  Occupancy& homeward = from_b != 0 ? a_to_b_ : b_to_a_;
+  const std::uint64_t duration = transfer_ps(wire_bytes(bytes), wire_bandwidth_);
+
+  std::uint64_t start = now + to_ps(delay);
+  std::uint64_t all_asked = start;
+  if (payload.is_read()) {
+    // Requests do not pass what travels before them; the first of them starts the data.
+    const std::uint64_t request_ps = transfer_ps(request_bytes(bytes), wire_bandwidth_);
+    all_asked = outward.reserve(now, start, request_ps, 0);
+    start = all_asked - request_ps;
+  }
+  delay = from_ps(start + latency_ps_ - now);
   (from_b != 0 ? a_out : b_out)->b_transport(payload, delay);
   if (!payload.is_response_ok()) return;
 
-  const bool towards_b = payload.is_write() == (from_b == 0);
-  Occupancy& wire = towards_b ? a_to_b_ : b_to_a_;
-  const std::uint64_t duration = transfer_ps(wire_bytes(bytes), wire_bandwidth_);
-  const std::uint64_t start = payload.is_write() ? asked : asked + latency_ps_;
-  const std::uint64_t through = wire.reserve(now, start, duration, bytes) + latency_ps_;
-  const std::uint64_t back = payload.is_read() ? latency_ps_ : 0;
-  delay = from_ps(std::max(now + to_ps(delay) + back, through) - now);
+  const std::uint64_t done = now + to_ps(delay);
+  std::uint64_t end = 0;
+  if (payload.is_read()) {
+    // Data take the wire when they come from the target, no earlier: the way is free until then.
+    const std::uint64_t first = std::max(start + latency_ps_, done - std::min(done, duration));
+    end = std::max(homeward.reserve(now, first, duration, bytes), all_asked + latency_ps_);
+    end += latency_ps_;
+  } else {
+    end = std::max(outward.reserve(now, start, duration, bytes) + latency_ps_, done);
+  }
+  delay = from_ps(end - now);
 }
 
 bool DuplexLink::get_direct_mem_ptr(int from_b, tlm::tlm_generic_payload& payload,
@@ -61,6 +76,8 @@ PcieLink::PcieLink(sc_core::sc_module_name name, const Scope& scope)
       generation_(scope, "generation", 3, "", "PCI Express generation", {1, 5}),
       lanes_(scope, "lanes", 16, "", "width", {1, 32}),
       max_payload_(scope, "max_payload", 256, "B", "payload of a packet", {64, 4096}),
+      max_read_request_(scope, "max_read_request", 512, "B", "data that one read request asks for",
+                        {64, 4096}),
       packet_overhead_(scope, "packet_overhead", 24, "B",
                        "header, sequence number, CRC and framing", {0, 64}),
       latency_(scope, "latency", 250e-9, "s", "one way, both ends' layers included", {0, 1e-3}) {
@@ -73,6 +90,10 @@ PcieLink::PcieLink(sc_core::sc_module_name name, const Scope& scope)
 
 Bytes PcieLink::wire_bytes(Bytes bytes) const {
   return bytes + ceil_div<Bytes>(bytes, max_payload_) * packet_overhead_;
+}
+
+Bytes PcieLink::request_bytes(Bytes bytes) const {
+  return ceil_div<Bytes>(bytes, max_read_request_) * packet_overhead_;
 }
 
 ChipLink::ChipLink(sc_core::sc_module_name name, const Scope& scope)

@@ -18,8 +18,8 @@ namespace steppe {
 /// What the two directions of a duplex link have in common: two ends, each with a socket that takes
 /// transactions in and one that hands them on, bytes on the wire, and a latency each way.
 ///
-/// A write occupies its own direction. A read goes over as a request after the latency, its data
-/// occupy the other direction and take the latency again.
+/// A write occupies its own direction. A read goes over as requests, its data occupy the other
+/// direction after the latency and take the latency again.
 class DuplexLink : public sc_core::sc_module {
  public:
   tlm_utils::simple_target_socket_tagged<DuplexLink> a_in;      ///< from the device at end a
@@ -37,6 +37,8 @@ class DuplexLink : public sc_core::sc_module {
   void set_rates(double wire_bandwidth, double latency);
   /// Bytes on the wire for a transfer of `bytes`, headers included.
   [[nodiscard]] virtual Bytes wire_bytes(Bytes bytes) const = 0;
+  /// Bytes on the wire of the requests that read `bytes`.
+  [[nodiscard]] virtual Bytes request_bytes(Bytes) const { return 0; }
 
  private:
   void b_transport(int from_b, tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
@@ -48,17 +50,20 @@ class DuplexLink : public sc_core::sc_module {
   Occupancy b_to_a_;
 };
 
-/// A PCI Express link: transaction-layer packets of at most `max_payload` bytes with their headers.
+/// A PCI Express link: transaction-layer packets of at most `max_payload` bytes with their headers;
+/// reads ask for at most `max_read_request` bytes each.
 class PcieLink : public DuplexLink {
  public:
   PcieLink(sc_core::sc_module_name name, const Scope& scope);
 
  private:
   [[nodiscard]] Bytes wire_bytes(Bytes bytes) const override;
+  [[nodiscard]] Bytes request_bytes(Bytes bytes) const override;
 
   Param<std::uint32_t> generation_;
   Param<std::uint32_t> lanes_;
   Param<Bytes> max_payload_;
+  Param<Bytes> max_read_request_;
   Param<Bytes> packet_overhead_;
   Param<double> latency_;
 };
