@@ -52,9 +52,15 @@ Fault Dma::copy(std::uint64_t from, std::uint64_t to, Bytes bytes) {
 }
 
 Fault Dma::notify(std::uint64_t address, std::uint32_t value) {
+  // Targets apply a value when they are called, whatever the delay: the way is taken first, so that
+  // nobody sees the value before it could have arrived.
   sc_core::sc_time delay = from_ps(issue_ps_);
-  if (!port.write(address, &value, sizeof value, delay)) return {FaultCode::bad_address, address};
+  if (!port.reserve(tlm::TLM_WRITE_COMMAND, address, sizeof value, delay)) {
+    return {FaultCode::bad_address, address};
+  }
   sc_core::wait(delay);
+  sc_core::sc_time ignored;
+  if (!port.write(address, &value, sizeof value, ignored)) return {FaultCode::bad_address, address};
   return {};
 }
 
@@ -93,7 +99,9 @@ Fault Dma::move(const Rows& given) {
   sc_core::wait(from_ps(issue_ps_));
 
   completions_.clear();
-  const Bytes rows_a_burst = std::max<Bytes>(1, burst_bytes_ / rows.bytes);
+  // Rows that overlap are not gathered: together they are longer than the range they lie in.
+  const bool apart = rows.from_pitch >= rows.bytes && rows.to_pitch >= rows.bytes;
+  const Bytes rows_a_burst = apart ? std::max<Bytes>(1, burst_bytes_ / rows.bytes) : 1;
   for (Bytes row = 0; row < rows.count; row += rows_a_burst) {
     const Bytes some = std::min(rows_a_burst, rows.count - row);
     const Bytes whole = some * rows.bytes;
