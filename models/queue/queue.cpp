@@ -195,13 +195,20 @@ void Queue::trace(std::uint64_t begin_ps, const isa::Instruction& instruction) {
                    begin_ps, now_ps());
 }
 
+std::span<const std::uint8_t> Queue::stream() {
+  const std::uint8_t* bytes = fetcher.port.direct(stream_address, stream_bytes);
+  return bytes == nullptr ? std::span<const std::uint8_t>{} : std::span(bytes, stream_bytes);
+}
+
+std::string Queue::layer(std::uint32_t tag) const {
+  if (!context_.describe_tag || tag == 0) return {};
+  return fmt::format(" of layer '{}'", context_.describe_tag(chip_, tag));
+}
+
 std::string Queue::describe_wait() const {
   if (blocked_on_ == isa::no_semaphore) return {};
-  const std::string layer = context_.describe_tag && tag_ != 0
-                                ? " of layer '" + context_.describe_tag(chip_, tag_) + "'"
-                                : std::string{};
-  return fmt::format("{} waits at offset {}{} for {} token(s) of semaphore {}, which holds {}",
-                     path_, offset_, layer, blocked_count_, blocked_on_,
+  return fmt::format("{} waits at offset {:#x}{} for {} token(s) of semaphore {}, which holds {}",
+                     path_, offset_, layer(tag_), blocked_count_, blocked_on_,
                      semaphores_.tokens(blocked_on_));
 }
 

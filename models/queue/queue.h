@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 #include <systemc>
 #include <vector>
@@ -52,8 +53,15 @@ class Queue : public sc_core::sc_module {
   std::function<void(Queue&)> on_stop;
 
   [[nodiscard]] isa::QueueKind queue_kind() const { return kind_; }
+  [[nodiscard]] std::uint32_t chip() const { return chip_; }
   [[nodiscard]] const std::string& path() const { return path_; }
   [[nodiscard]] std::uint64_t busy_ps() const { return busy_.value; }
+  /// The bytes of the stream; empty where they lie in no direct memory.
+  [[nodiscard]] std::span<const std::uint8_t> stream();
+  /// The semaphore it waits for; isa::no_semaphore where for none.
+  [[nodiscard]] std::uint32_t waits_for() const { return blocked_on_; }
+  /// " of layer '…'" for the layer of a debug tag; empty where it is not known.
+  [[nodiscard]] std::string layer(std::uint32_t tag) const;
   /// What it waits for, for people; empty unless it waits for a semaphore.
   [[nodiscard]] std::string describe_wait() const;
 
