@@ -30,7 +30,8 @@ struct FaultRecord {
 /// An in-order instruction queue: fetches a stream, waits and signals semaphores, and has its unit
 /// execute what it does not execute itself (end, sync, loops, base registers).
 ///
-/// Its time adds up: busy + stalls by cause + idle = time since the start of the simulation.
+/// Its time adds up: busy + stalls by cause + idle + unfinished = time since the start of the
+/// simulation, or since the statistics were reset.
 class Queue : public sc_core::sc_module {
  public:
   StreamFetcher fetcher;
@@ -66,6 +67,7 @@ class Queue : public sc_core::sc_module {
   [[nodiscard]] std::string describe_wait() const;
 
  private:
+  [[nodiscard]] bool running() const { return status_ == QueueStatus::running; }
   void process();
   Fault run_stream();
   bool wait_for_tokens(const isa::Header& header);
