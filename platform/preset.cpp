@@ -101,7 +101,8 @@ void load(const std::string& name, Config& config, int depth) {
     root = YAML::Load(source.text);
     if (!root.IsMap()) throw ConfigError("{}: not a map of parameters", source.name);
     if (const YAML::Node base = root["base"]) {
-      if (!base.IsScalar()) throw ConfigError("{}: `base` is the name of a preset", place(source, base));
+      if (!base.IsScalar())
+        throw ConfigError("{}: `base` is the name of a preset", place(source, base));
       load(base.Scalar(), config, depth + 1);
       root.remove("base");
     }

@@ -11,7 +11,8 @@ namespace steppe {
 /// Names of the presets that are built in.
 std::vector<std::string> preset_names();
 
-/// Puts the values of a preset, or of a YAML file (a name with a '/' or ending in .yaml), into `config`.
+/// Puts the values of a preset, or of a YAML file (a name with a '/' or ending in .yaml), into
+/// `config`.
 ///
 /// The file is a map nested like the module hierarchy. A leaf is a value, or a map of `value` and
 /// `source` or `assumed`. A top-level `base: NAME` takes over another preset first.

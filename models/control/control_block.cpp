@@ -137,7 +137,14 @@ bool ControlBlock::write(std::uint32_t offset, std::uint32_t value) {
       raise(reg::IRQ_DOORBELL);
       return true;
     case reg::MSIX_RAISE:
-      if (value == 1 && at(reg::MSIX_MASK) == 0) send_message();
+      if (value == 1) {
+        message_pending_ = true;
+        send_message();
+      }
+      return true;
+    case reg::MSIX_MASK:
+      at(offset) = value;
+      send_message();
       return true;
     case reg::DMA_START:
       if (value == 1 && at(reg::DMA_STATUS) != dma_running) {
@@ -259,12 +266,17 @@ void ControlBlock::queue_stopped(Queue& queue) {
 }
 
 /// A posted write behind those of the control DMA, which has completed when firmware asks for this.
+/// While messages are masked, one stays pending and goes out when the mask is lifted.
 void ControlBlock::send_message() {
+  const std::uint64_t to = pair(reg::MSIX_ADDRESS_LO);
+  if (!message_pending_ || at(reg::MSIX_MASK) != 0) return;
+  message_pending_ = false;
+  if (!address::is_host(to)) return;  // not set up: there is nobody to tell
   ++messages_;
   sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
   const std::uint32_t message = at(reg::MSIX_DATA);
   // A wrong address is the host's own mistake; the write is lost, as on a real bus.
-  (void)dma_.port.write(pair(reg::MSIX_ADDRESS_LO), &message, sizeof message, delay);
+  (void)dma_.port.write(to, &message, sizeof message, delay);
 }
 
 void ControlBlock::dma_process() {

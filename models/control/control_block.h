@@ -61,6 +61,7 @@ class ControlBlock : public sc_core::sc_module {
   std::vector<std::uint32_t> registers_;
   std::uint32_t running_ = 0;
   bool line_ = false;
+  bool message_pending_ = false;
   sc_core::sc_event dma_start_;
   Counter doorbells_;
   Counter messages_;

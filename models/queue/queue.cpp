@@ -28,14 +28,18 @@ Queue::Queue(sc_core::sc_module_name name, const Scope& scope, std::uint32_t chi
                "time waiting for a semaphore that this kind gave to in the end", stalls_[i]);
   }
   scope.stat("idle", "ps", "time without a stream", [this] {
-    const bool open = status_ != QueueStatus::running;
-    return static_cast<double>(idle_.value + (open ? now_ps() - accounted_ps_ : 0));
+    return static_cast<double>(idle_.value + (running() ? 0 : now_ps() - accounted_ps_));
   });
+  scope.stat("unfinished", "ps", "time in a wait or an instruction that has not ended", [this] {
+    return static_cast<double>(running() ? now_ps() - accounted_ps_ : 0);
+  });
+  context_.stats.on_reset([this] { accounted_ps_ = now_ps(); });
   SC_THREAD(process);
 }
 
 bool Queue::start() {
-  if (status_ == QueueStatus::running) return false;
+  if (running()) return false;
+  account(idle_);
   status_ = QueueStatus::running;
   aborted_ = false;
   fault_ = {};
@@ -44,7 +48,7 @@ bool Queue::start() {
 }
 
 void Queue::abort() {
-  if (status_ != QueueStatus::running) return;
+  if (!running()) return;
   aborted_ = true;
   abort_event_.notify(sc_core::SC_ZERO_TIME);
 }
@@ -58,8 +62,7 @@ void Queue::account(Counter& counter) {
 
 void Queue::process() {
   for (;;) {
-    while (status_ != QueueStatus::running) wait(start_event_);
-    account(idle_);
+    while (!running()) wait(start_event_);
     const Fault fault = run_stream();
     if (fault) {
       fault_ = {fault.code, static_cast<std::uint32_t>(offset_), tag_, fault.address};
@@ -168,12 +171,13 @@ Fault Queue::step(const isa::Instruction& instruction, std::uint64_t next, bool&
   return {};
 }
 
+/// Loop and EndLoop; a fault leaves `offset_` where it is.
 Fault Queue::loop_step(const isa::Instruction& instruction, std::uint64_t next) {
-  offset_ = next;
   if (const auto* loop = std::get_if<isa::Loop>(&instruction.operation)) {
     if (loop->count == 0) return {FaultCode::bad_operand};
     if (loops_.size() == isa::max_loop_depth) return {FaultCode::loop_nesting};
     loops_.push_back({next, loop->count});
+    offset_ = next;
     return {};
   }
   if (loops_.empty()) return {FaultCode::loop_nesting};
@@ -181,6 +185,7 @@ Fault Queue::loop_step(const isa::Instruction& instruction, std::uint64_t next) 
     offset_ = loops_.back().body;
   } else {
     loops_.pop_back();
+    offset_ = next;
   }
   return {};
 }
@@ -195,13 +200,20 @@ void Queue::trace(std::uint64_t begin_ps, const isa::Instruction& instruction) {
                    begin_ps, now_ps());
 }
 
+std::span<const std::uint8_t> Queue::stream() {
+  const std::uint8_t* bytes = fetcher.port.direct(stream_address, stream_bytes);
+  return bytes == nullptr ? std::span<const std::uint8_t>{} : std::span(bytes, stream_bytes);
+}
+
+std::string Queue::layer(std::uint32_t tag) const {
+  if (!context_.describe_tag || tag == 0) return {};
+  return fmt::format(" of layer '{}'", context_.describe_tag(chip_, tag));
+}
+
 std::string Queue::describe_wait() const {
   if (blocked_on_ == isa::no_semaphore) return {};
-  const std::string layer = context_.describe_tag && tag_ != 0
-                                ? " of layer '" + context_.describe_tag(chip_, tag_) + "'"
-                                : std::string{};
-  return fmt::format("{} waits at offset {}{} for {} token(s) of semaphore {}, which holds {}",
-                     path_, offset_, layer, blocked_count_, blocked_on_,
+  return fmt::format("{} waits at offset {:#x}{} for {} token(s) of semaphore {}, which holds {}",
+                     path_, offset_, layer(tag_), blocked_count_, blocked_on_,
                      semaphores_.tokens(blocked_on_));
 }
 

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 #include <systemc>
 #include <vector>
@@ -29,7 +30,8 @@ struct FaultRecord {
 /// An in-order instruction queue: fetches a stream, waits and signals semaphores, and has its unit
 /// execute what it does not execute itself (end, sync, loops, base registers).
 ///
-/// Its time adds up: busy + stalls by cause + idle = time since the start of the simulation.
+/// Its time adds up: busy + stalls by cause + idle + unfinished = time since the start of the
+/// simulation, or since the statistics were reset.
 class Queue : public sc_core::sc_module {
  public:
   StreamFetcher fetcher;
@@ -52,12 +54,20 @@ class Queue : public sc_core::sc_module {
   std::function<void(Queue&)> on_stop;
 
   [[nodiscard]] isa::QueueKind queue_kind() const { return kind_; }
+  [[nodiscard]] std::uint32_t chip() const { return chip_; }
   [[nodiscard]] const std::string& path() const { return path_; }
   [[nodiscard]] std::uint64_t busy_ps() const { return busy_.value; }
+  /// The bytes of the stream; empty where they lie in no direct memory.
+  [[nodiscard]] std::span<const std::uint8_t> stream();
+  /// The semaphore it waits for; isa::no_semaphore where for none.
+  [[nodiscard]] std::uint32_t waits_for() const { return blocked_on_; }
+  /// " of layer '…'" for the layer of a debug tag; empty where it is not known.
+  [[nodiscard]] std::string layer(std::uint32_t tag) const;
   /// What it waits for, for people; empty unless it waits for a semaphore.
   [[nodiscard]] std::string describe_wait() const;
 
  private:
+  [[nodiscard]] bool running() const { return status_ == QueueStatus::running; }
   void process();
   Fault run_stream();
   bool wait_for_tokens(const isa::Header& header);

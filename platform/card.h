@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <systemc>
+#include <tlm>
+#include <vector>
+
+#include "models/fabric/pcie.h"
+#include "platform/chip.h"
+
+namespace steppe {
+
+/// What a compiler and a report need to know of a card. Bandwidths in bytes per second.
+struct CardDescription {
+  std::uint32_t chips = 0;
+  std::uint32_t clusters = 0;  ///< of a chip
+  Bytes sram_bytes = 0;        ///< of a cluster
+  Bytes dram_bytes = 0;        ///< of a chip
+  std::uint32_t engines = 0;   ///< of a cluster
+  std::uint32_t lanes = 0;     ///< of an engine: output channels at a time
+  std::uint32_t columns = 0;   ///< of an engine: positions at a time
+  double clock_hz = 0;
+  double vector_lanes = 0;         ///< of a cluster, element operations a cycle
+  double dram_bandwidth = 0;       ///< of a chip, peak
+  double noc_port_bandwidth = 0;   ///< each way
+  double host_bandwidth = 0;       ///< payload of the card's link to the host, each way
+  double pcie_bandwidth = 0;       ///< payload of a chip's endpoint, each way
+  bool direct_links = false;       ///< between the chips
+  double chip_link_bandwidth = 0;  ///< from chip to chip: of a direct link, else of the endpoint
+};
+
+/// One to four chips behind a PCIe switch.
+///
+/// Address map: models/base/address.h. The host reaches registers, SRAM and DRAM of chip n at
+/// address::on_chip(n, …) through `from_host`; what the card reads and writes in host memory comes
+/// out of `to_host`.
+class Card : public sc_core::sc_module {
+ public:
+  tlm::tlm_initiator_socket<> to_host;
+  tlm::tlm_target_socket<> from_host;
+
+  Card(sc_core::sc_module_name name, const Scope& scope);
+
+  [[nodiscard]] const std::vector<std::unique_ptr<Chip>>& chips() const { return chips_; }
+  [[nodiscard]] CardDescription description() const;
+  /// Who waits for whom at which instruction, for people: one line for each queue that waits for a
+  /// semaphore and for each that could signal it; says so where no queue waits.
+  [[nodiscard]] std::string deadlock_report() const;
+
+ private:
+  void add_direct_links(const Scope& scope);
+
+  Param<std::uint32_t> chip_count_;
+  Param<bool> direct_links_;
+  PcieLink pcie_;  ///< to the host, which is its end a
+  PcieSwitch switch_;
+  std::vector<std::unique_ptr<Chip>> chips_;
+  std::vector<std::unique_ptr<ChipLink>> links_;
+};
+
+}  // namespace steppe
