@@ -16,7 +16,10 @@ option(STEPPE_SANITIZE "Build with the address and undefined-behaviour sanitizer
 
 find_program(CCACHE ccache)
 if(CCACHE)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})
+  # ccache takes precompiled headers only when told that their time stamps do not matter.
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env
+      CCACHE_SLOPPINESS=pch_defines,time_macros ${CCACHE})
+  add_compile_options(-fpch-preprocess)
 endif()
 find_program(MOLD mold)
 
@@ -48,7 +51,7 @@ add_library(steppe::systemc ALIAS steppe_systemc)
 # One precompiled SystemC, reused by every library and test that links it.
 file(WRITE ${CMAKE_BINARY_DIR}/systemc_pch.cpp "")
 add_library(steppe_systemc_pch OBJECT ${CMAKE_BINARY_DIR}/systemc_pch.cpp)
-target_link_libraries(steppe_systemc_pch PUBLIC steppe::systemc)
+target_link_libraries(steppe_systemc_pch PUBLIC steppe::systemc fmt::fmt)
 target_precompile_headers(steppe_systemc_pch PRIVATE <systemc> <tlm> <fmt/format.h> <vector> <string>)
 
 function(_steppe_common target)
