@@ -209,10 +209,14 @@ TEST_CASE("every flipped bit is noticed") {
   const Folder folder;
   const ByteVector good = small_file(folder);
   save(folder / "broken.shards", good);
+  package::Preamble preamble;
+  std::memcpy(&preamble, good.data(), sizeof preamble);
   const int file = ::open((folder / "broken.shards").c_str(), O_WRONLY);
   REQUIRE(file >= 0);
   for (std::size_t at = 0; at < good.size(); ++at) {
-    for (unsigned bit = 0; bit < 8; ++bit) {
+    // Of a byte in the padding one bit: they are all treated alike.
+    const bool padding = at >= sizeof preamble + preamble.manifest_bytes && at % 4096 >= 100;
+    for (unsigned bit = padding ? at % 8 : 0; bit < 8; bit += padding ? 8 : 1) {
       const auto flipped = static_cast<std::uint8_t>(good[at] ^ (1U << bit));
       REQUIRE(::pwrite(file, &flipped, 1, static_cast<off_t>(at)) == 1);
       const bool noticed = !package_error(folder / "broken.shards").empty();
