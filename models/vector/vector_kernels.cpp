@@ -159,7 +159,8 @@ void run(const isa::Softmax& op, const std::int8_t* in, std::int8_t* out) {
   for (std::uint32_t row = 0; row < op.rows; ++row) {
     const std::int8_t* from = in + std::size_t{row} * op.in_pitch;
     std::int8_t* to = out + std::size_t{row} * op.out_pitch;
-    const int largest = *std::max_element(from, from + op.elements);
+    int largest = -128;
+    for (std::uint32_t i = 0; i < op.elements; ++i) largest = std::max<int>(largest, from[i]);
     // In eight bits, so that a result laid over its input at an offset cannot leave the table.
     const auto distance = [&](std::uint32_t i) {
       return static_cast<std::uint8_t>(largest - from[i]);
