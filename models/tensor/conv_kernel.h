@@ -30,15 +30,24 @@ class ConvKernel {
   static constexpr std::uint32_t tile = 32;
 
  private:
+  /// An output position: where its window starts, and the bytes from the operands' starts to it.
+  struct Position {
+    std::int64_t row;
+    std::int64_t column;
+    std::size_t out;
+    std::size_t residual;
+  };
+
   void decode_weights(const isa::Conv& conv, const ConvOperands& operands);
-  void gather(const isa::Conv& conv, const ConvOperands& operands, std::uint32_t group,
-              std::uint32_t first, std::uint32_t count);
+  void locate(const isa::Conv& conv, std::uint32_t first, std::uint32_t count);
+  void gather(const isa::Conv& conv, const ConvOperands& operands, std::uint32_t group);
   void finish(const isa::Conv& conv, const ConvOperands& operands, std::uint32_t channel,
-              std::uint32_t first, std::uint32_t count, const std::int32_t* sums) const;
+              const std::int32_t* sums) const;
 
   std::vector<numerics::SparseWeight> weights_;
   std::vector<std::size_t> first_weight_;  ///< by output channel, and one more for the end
-  std::vector<std::int8_t> activations_;   ///< [k][tile]
+  std::vector<Position> positions_;        ///< those of the tile under work
+  std::vector<std::int16_t> activations_;  ///< [k][tile]
 };
 
 }  // namespace steppe

@@ -52,7 +52,7 @@ Bytes bytes_read(const isa::Conv& conv, const Sizes& sizes, const EngineShape& s
   const std::uint64_t width =
       (columns - 1) * conv.stride_w + std::uint64_t{conv.kernel_w - 1} * conv.dilation_w + 1;
   const Bytes column_group_pixels =
-      std::min<Bytes>(sizes.k * columns, conv.in_c * conv.kernel_h * width);
+      std::min<Bytes>(sizes.k * columns, Bytes{conv.in_c} * conv.kernel_h * width);
   const Bytes pixels = column_group_pixels * sizes.column_groups * conv.groups;
   const std::uint64_t lane_groups_a_group = sizes.lane_groups / conv.groups;
 

@@ -85,12 +85,14 @@ void pool_max(const isa::Pool& op, const Window& window, const std::int8_t* in, 
 }
 
 void pool_average(const isa::Pool& op, const Window& window, const std::int8_t* in,
-                  std::vector<std::int32_t>& sums, std::int8_t* out) {
-  std::ranges::fill(sums, 0);
+                  std::vector<std::uint32_t>& sums, std::int8_t* out) {
+  std::ranges::fill(sums, 0U);  // unsigned: they wrap
   for (std::int64_t y = window.y0; y < window.y1; ++y) {
     for (std::int64_t x = window.x0; x < window.x1; ++x) {
       const std::int8_t* pixel = in + y * op.in_row + x * op.channels;
-      for (std::uint32_t c = 0; c < op.channels; ++c) sums[c] += pixel[c] - op.in_zero;
+      for (std::uint32_t c = 0; c < op.channels; ++c) {
+        sums[c] += static_cast<std::uint32_t>(pixel[c] - op.in_zero);
+      }
     }
   }
   const std::int64_t inside =
@@ -98,7 +100,8 @@ void pool_average(const isa::Pool& op, const Window& window, const std::int8_t* 
   const std::int64_t whole = std::int64_t{op.kernel_h} * op.kernel_w;
   const auto count = static_cast<float>(op.count_padding != 0 ? whole : inside);
   for (std::uint32_t c = 0; c < op.channels; ++c) {
-    out[c] = store((static_cast<float>(sums[c]) / count) * op.multiplier, {.zero = op.out_zero});
+    const auto sum = static_cast<float>(static_cast<std::int32_t>(sums[c]));
+    out[c] = store((sum / count) * op.multiplier, {.zero = op.out_zero});
   }
 }
 
@@ -135,7 +138,7 @@ void run(const isa::Lut& op, const std::int8_t* in, const std::int8_t* table, st
 }
 
 void run(const isa::Pool& op, const std::int8_t* in, std::int8_t* out) {
-  std::vector<std::int32_t> sums(op.channels);
+  std::vector<std::uint32_t> sums(op.channels);
   for (std::uint32_t y = 0; y < op.out_h; ++y) {
     for (std::uint32_t x = 0; x < op.out_w; ++x) {
       const Window window = window_at(op, y, x);
@@ -151,24 +154,28 @@ void run(const isa::Pool& op, const std::int8_t* in, std::int8_t* out) {
 
 void run(const isa::Softmax& op, const std::int8_t* in, std::int8_t* out) {
   // The exponential of each distance from the largest element: there are 256 of them at most.
-  std::array<float, 256> powers;
+  std::array<float, 256> powers{};
   std::array<bool, 256> known{};
   for (std::uint32_t row = 0; row < op.rows; ++row) {
     const std::int8_t* from = in + std::size_t{row} * op.in_pitch;
     std::int8_t* to = out + std::size_t{row} * op.out_pitch;
-    const int largest = *std::max_element(from, from + op.elements);
+    int largest = -128;
+    for (std::uint32_t i = 0; i < op.elements; ++i) largest = std::max<int>(largest, from[i]);
+    // In eight bits, so that a result laid over its input at an offset cannot leave the table.
+    const auto distance = [&](std::uint32_t i) {
+      return static_cast<std::uint8_t>(largest - from[i]);
+    };
     float sum = 0;
     for (std::uint32_t i = 0; i < op.elements; ++i) {
-      const auto distance = static_cast<std::size_t>(largest - from[i]);
-      if (!known[distance]) {
-        powers[distance] = numerics::exp_fp32(static_cast<float>(from[i] - largest) * op.in_scale);
-        known[distance] = true;
+      const std::uint8_t d = distance(i);
+      if (!known[d]) {
+        powers[d] = numerics::exp_fp32(static_cast<float>(-static_cast<int>(d)) * op.in_scale);
+        known[d] = true;
       }
-      sum = sum + powers[distance];
+      sum = sum + powers[d];
     }
     for (std::uint32_t i = 0; i < op.elements; ++i) {
-      const float power = powers[static_cast<std::size_t>(largest - from[i])];
-      to[i] = store((power / sum) * op.out_inverse, {.zero = op.out_zero});
+      to[i] = store((powers[distance(i)] / sum) * op.out_inverse, {.zero = op.out_zero});
     }
   }
 }

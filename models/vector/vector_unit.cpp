@@ -27,12 +27,10 @@ VectorUnit::VectorUnit(sc_core::sc_module_name name, const Scope& scope, const S
 }
 
 Fault VectorUnit::execute(const Command& command) {
-  const auto* info = isa::find_instruction(command.header.opcode);
-  if (info == nullptr || !isa::queue_takes(isa::QueueKind::vector, *info)) {
-    return {FaultCode::bad_instruction};
-  }
   const VectorWork work = vector_work(command);
-  if (!work.valid) return {FaultCode::bad_operand};
+  if (work.fault != FaultCode::none) return {work.fault};
+  // More results than the slice holds would fall on one another.
+  if (work.written > sram_.size) return {FaultCode::bad_operand};
   for (const VectorWork::Operand& operand : work.operands) {
     if (!sram_.holds(operand.address, operand.bytes)) {
       return {FaultCode::bad_address, operand.address};

@@ -18,10 +18,10 @@ struct VectorWork {
     Bytes bytes = 0;            ///< from the lowest to the highest
   };
   std::vector<Operand> operands;
-  bool valid = true;              ///< false where fields contradict each other
-  std::uint64_t lane_ops = 0;     ///< element operations
-  std::uint64_t special_ops = 0;  ///< exponentials, divisions, roots
-  Bytes permuted = 0;             ///< bytes that pass the permutation network
+  FaultCode fault = FaultCode::none;  ///< bad_operand where fields contradict each other
+  std::uint64_t lane_ops = 0;         ///< element operations
+  std::uint64_t special_ops = 0;      ///< exponentials, divisions, roots
+  Bytes permuted = 0;                 ///< bytes that pass the permutation network
   Bytes read = 0;
   Bytes written = 0;
 };
@@ -53,7 +53,7 @@ class VectorUnit : public sc_core::sc_module, public ExecutionUnit {
   Counter sram_bound_;
 };
 
-/// The work of a vector instruction; `valid` is false for others too.
+/// The work of a vector instruction; its fault is bad_instruction for others.
 VectorWork vector_work(const Command& command);
 
 }  // namespace steppe

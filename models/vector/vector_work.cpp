@@ -7,6 +7,9 @@ namespace {
 /// Lane operations an element takes: dequantise, combine, requantise pass the lanes in one go each.
 constexpr std::uint64_t eltwise_ops = 3;
 
+/// Elements of a row up to which the sums of a LayerNorm are exact in 64 bits: n^2 * 255^2 < 2^62.
+constexpr std::uint32_t longest_norm = 1U << 23;
+
 /// Fills in a VectorWork by the kind of instruction.
 class Measure {
  public:
@@ -67,7 +70,8 @@ class Measure {
   }
 
   void operator()(const isa::LayerNorm& op) {
-    need(op.rows != 0 && op.elements != 0 && apart(op.rows, op.out_pitch, op.elements));
+    need(op.rows != 0 && op.elements != 0 && op.elements <= longest_norm &&
+         apart(op.rows, op.out_pitch, op.elements));
     rows(op.in_base, op.in_offset, op.rows, op.in_pitch, op.elements);
     rows(op.affine_base, op.affine_offset, 1, 0, 2 * sizeof(float) * Bytes{op.elements});
     rows(op.out_base, op.out_offset, op.rows, op.out_pitch, op.elements);
@@ -85,21 +89,21 @@ class Measure {
                                 op.out_step4};
     unsigned __int128 bytes = 1;
     for (const std::uint32_t extent : size) bytes *= extent;
-    // More bytes than a slice holds can only be repeated writes.
-    constexpr unsigned __int128 most = std::uint64_t{1} << 32;
-    need(bytes != 0 && bytes <= most);
-    if (!work.valid) return;
+    need(bytes != 0 && bytes <= ~Bytes{0});
+    if (work.fault != FaultCode::none) return;
     strided(command_.address(op.in_base, op.in_offset), size, in);
     strided(command_.address(op.out_base, op.out_offset), size, out);
     work.permuted = work.read = work.written = static_cast<Bytes>(bytes);
   }
 
-  void operator()(const auto&) { work.valid = false; }
+  void operator()(const auto&) { work.fault = FaultCode::bad_instruction; }
 
   VectorWork work;
 
  private:
-  void need(bool condition) { work.valid = work.valid && condition; }
+  void need(bool condition) {
+    if (!condition) work.fault = FaultCode::bad_operand;
+  }
   static bool apart(std::uint64_t rows, std::uint64_t pitch, std::uint64_t row_bytes) {
     return rows == 1 || pitch >= row_bytes;
   }
