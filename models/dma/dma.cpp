@@ -128,7 +128,7 @@ Fault Dma::move_values(const Rows& rows) {
     const std::uint64_t from = rows.from + row * rows.from_pitch;
     const std::uint64_t to = rows.to + row * rows.to_pitch;
     const std::uint8_t* source = port.direct(from, rows.bytes);
-    std::uint8_t* sink = port.direct(to, rows.bytes);
+    std::uint8_t* sink = port.direct(to, rows.bytes, tlm::TLM_WRITE_COMMAND);
     if (source != nullptr && sink != nullptr) {
       std::memmove(sink, source, rows.bytes);
       continue;

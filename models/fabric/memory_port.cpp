@@ -37,15 +37,17 @@ bool MemoryPort::write(std::uint64_t address, const void* data, Bytes bytes,
   return transport(tlm::TLM_WRITE_COMMAND, address, bytes_to_write, bytes, delay);
 }
 
-std::uint8_t* MemoryPort::direct(std::uint64_t address, Bytes bytes) {
+std::uint8_t* MemoryPort::direct(std::uint64_t address, Bytes bytes, tlm::tlm_command command) {
   const auto holds = [&](const tlm::tlm_dmi& region) {
     return address >= region.get_start_address() && address <= region.get_end_address() &&
-           bytes <= region.get_end_address() - address + 1;
+           bytes <= region.get_end_address() - address + 1 &&
+           (command != tlm::TLM_WRITE_COMMAND || region.is_write_allowed());
   };
   for (const tlm::tlm_dmi& region : regions_) {
     if (holds(region)) return region.get_dmi_ptr() + (address - region.get_start_address());
   }
   tlm::tlm_generic_payload payload;
+  payload.set_command(command);
   payload.set_address(address);
   payload.set_data_length(static_cast<unsigned>(bytes));
   tlm::tlm_dmi region;

@@ -33,8 +33,10 @@ class MemoryPort {
   [[nodiscard]] bool write(std::uint64_t address, const void* data, Bytes bytes,
                            sc_core::sc_time& delay);
 
-  /// A pointer to `bytes` bytes at `address`; null where that range is not direct memory. Cached.
-  [[nodiscard]] std::uint8_t* direct(std::uint64_t address, Bytes bytes);
+  /// A pointer to `bytes` bytes at `address`; null where that range is not direct memory, or
+  /// may not be written and `command` is a write. Cached.
+  [[nodiscard]] std::uint8_t* direct(std::uint64_t address, Bytes bytes,
+                                     tlm::tlm_command command = tlm::TLM_READ_COMMAND);
 
  private:
   bool transport(tlm::tlm_command command, std::uint64_t address, std::uint8_t* data, Bytes bytes,

@@ -65,9 +65,11 @@ TEST_CASE("broken files are refused, never misread") {
   for (int round = 0; round < 2000; ++round) {
     std::string broken = good;
     broken[random() % 128] = static_cast<char>(random());
+    std::size_t elements = 0;
     try {
-      CHECK(read_bytes(broken).values.size() * 4 <= good.size());
+      elements = read_bytes(broken).values.size();
     } catch (const ConfigError&) {
     }
+    CHECK(elements <= 24);  // the bytes there are
   }
 }

@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/host/runtime.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "models/base/address.h"
+#include "models/base/error.h"
+#include "models/control/registers.h"
+#include "models/queue/execution_unit.h"
+
+namespace steppe::sim {
+namespace {
+
+namespace reg = control;
+
+static_assert(sizeof(Submission) == reg::SQE_BYTES);
+static_assert(sizeof(Completion) == reg::CQE_BYTES);
+
+/// Programs by slot.
+constexpr std::uint32_t slot_init = 0;
+constexpr std::uint32_t slot_run = 1;
+
+struct ProgramEntry {
+  std::uint32_t queue;
+  std::uint32_t bytes;
+  std::uint64_t address;
+};
+static_assert(sizeof(ProgramEntry) == reg::PROGRAM_ENTRY_BYTES);
+
+std::uint32_t low(std::uint64_t value) { return static_cast<std::uint32_t>(value); }
+std::uint32_t high(std::uint64_t value) { return static_cast<std::uint32_t>(value >> 32); }
+
+std::uint32_t queue_number(const package::Target& target, const package::Stream& stream) {
+  switch (stream.queue) {
+    case isa::QueueKind::link_send:
+      return 4 * target.clusters;
+    case isa::QueueKind::link_receive:
+      return 4 * target.clusters + 1;
+    default:
+      return 4 * stream.cluster + static_cast<std::uint32_t>(stream.queue);
+  }
+}
+
+std::string queue_name(const package::Target& target, std::uint32_t number) {
+  if (number >= 4 * target.clusters) {
+    const bool send = number == 4 * target.clusters;
+    return std::string(isa::queue_names[send ? 4 : 5]);
+  }
+  return fmt::format("cluster{}.{}", number / 4, isa::queue_names[number % 4]);
+}
+
+std::string_view fault_text(std::uint32_t code) {
+  switch (static_cast<FaultCode>(code)) {
+    case FaultCode::bad_instruction:
+      return "an instruction that the queue does not know";
+    case FaultCode::bad_address:
+      return "an address where nothing is or that the unit cannot reach";
+    case FaultCode::bad_operand:
+      return "an operand that contradicts others or exceeds the hardware";
+    case FaultCode::loop_nesting:
+      return "loops that are nested too deep or not closed";
+    case FaultCode::stream_overrun:
+      return "a stream that ends without `end`";
+    default:
+      return "an unknown fault";
+  }
+}
+
+}  // namespace
+
+ChipRings::ChipRings(Host& host, std::uint32_t chip, std::uint32_t entries)
+    : host_(host),
+      chip_(chip),
+      entries_(entries),
+      submissions_at_(host.allocate(Bytes{entries} * reg::SQE_BYTES)),
+      completions_at_(host.allocate(Bytes{entries} * reg::CQE_BYTES)),
+      vector_(host.add_vector([this] { message_.notify(sc_core::SC_ZERO_TIME); })) {}
+
+std::uint32_t ChipRings::read(std::uint32_t offset) {
+  std::uint32_t value = 0;
+  sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
+  const bool granted = host_.mmio.read(address::on_chip(chip_, address::control + offset), &value,
+                                       sizeof value, delay);
+  STEPPE_CHECK(granted, "register {:#x} of chip {}", offset, chip_);
+  sc_core::wait(delay);
+  return value;
+}
+
+void ChipRings::write(std::uint32_t offset, std::uint32_t value) {
+  sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
+  const bool granted = host_.mmio.write(address::on_chip(chip_, address::control + offset), &value,
+                                        sizeof value, delay);
+  STEPPE_CHECK(granted, "register {:#x} of chip {}", offset, chip_);
+  sc_core::wait(delay);
+}
+
+void ChipRings::start() {
+  const sc_core::sc_time poll(1, sc_core::SC_US);
+  const int patience = 1000;  // a boot takes a few microseconds
+  for (int tries = 0; read(reg::READY) != 1; ++tries) {
+    if (tries == patience) {
+      throw MachineError("chip {}: the firmware does not come up; READY is {}", chip_,
+                         read(reg::READY));
+    }
+    sc_core::wait(poll);
+  }
+  const std::uint64_t sq = Host::bus_address(submissions_at_);
+  const std::uint64_t cq = Host::bus_address(completions_at_);
+  const std::uint64_t vector = Host::bus_address(vector_);
+  write(reg::SQ_BASE_LO, low(sq));
+  write(reg::SQ_BASE_HI, high(sq));
+  write(reg::SQ_ENTRIES, entries_);
+  write(reg::CQ_BASE_LO, low(cq));
+  write(reg::CQ_BASE_HI, high(cq));
+  write(reg::CQ_ENTRIES, entries_);
+  write(reg::MSIX_ADDRESS_LO, low(vector));
+  write(reg::MSIX_ADDRESS_HI, high(vector));
+  write(reg::MSIX_DATA, chip_ + 1);
+}
+
+std::uint32_t ChipRings::submit(std::uint32_t opcode,
+                                const std::array<std::uint64_t, 4>& arguments) {
+  if (submitted_ - completed_ >= entries_) wait_for(submitted_ - entries_);
+  const std::uint32_t id = submitted_++;
+  const Submission submission{opcode, id, arguments, {}};
+  std::memcpy(host_.at(submissions_at_) + std::size_t{id % entries_} * reg::SQE_BYTES, &submission,
+              sizeof submission);
+  write(reg::SQ_TAIL, submitted_);
+  return id;
+}
+
+void ChipRings::wait_for(std::uint32_t command_id) {
+  // Ids are counted like the ring's positions, so that their difference survives the wrap-around.
+  while (static_cast<std::int32_t>(completed_ - command_id) <= 0) {
+    const std::uint32_t before = completed_;
+    take_completions();
+    if (completed_ == before) sc_core::wait(message_);
+  }
+}
+
+void ChipRings::take_completions() {
+  const std::uint32_t before = completed_;
+  for (;;) {
+    Completion completion;
+    std::memcpy(&completion,
+                host_.at(completions_at_) + std::size_t{completed_ % entries_} * reg::CQE_BYTES,
+                sizeof completion);
+    if (completion.sequence != completed_ + 1) break;
+    ++completed_;
+    if (completion.status != reg::STATUS_OK) {
+      throw MachineError("{}", explain(chip_, completion));
+    }
+  }
+  if (completed_ != before) write(reg::CQ_HEAD, completed_);
+}
+
+RuntimeParams::RuntimeParams(const Scope& scope)
+    : ring_entries(scope, "ring_entries", 64, "", "entries of a ring, a power of two", {2, 4096}),
+      runs_in_flight(scope, "runs_in_flight", 8, "", "runs submitted ahead of the last that ended",
+                     {1, 256}) {
+  if ((ring_entries & (ring_entries - 1)) != 0) {
+    throw ConfigError("{}.ring_entries: {} is not a power of two", scope.path(),
+                      ring_entries.get());
+  }
+}
+
+Runtime::Runtime(Host& host, const RuntimeParams& params, const package::Package& package,
+                 bool functional)
+    : host_(host), package_(package), functional_(functional), slots_(params.runs_in_flight) {
+  for (const package::Shard& shard : package.shards) {
+    rings_.push_back(std::make_unique<ChipRings>(host, shard.chip, params.ring_entries));
+    rings_.back()->explain = [this](std::uint32_t chip, const Completion& completion) {
+      return explain(chip, completion);
+    };
+  }
+  for (Slot& slot : slots_) {
+    slot.input = functional ? host.allocate(std::max<Bytes>(package.input_block_bytes, 1))
+                            : host.reserve(std::max<Bytes>(package.input_block_bytes, 1));
+    slot.output = functional ? host.allocate(std::max<Bytes>(package.output_block_bytes, 1))
+                             : host.reserve(std::max<Bytes>(package.output_block_bytes, 1));
+    slot.commands.resize(package.shards.size());
+  }
+}
+
+std::string Runtime::explain(std::uint32_t chip, const Completion& completion) const {
+  switch (completion.status) {
+    case reg::STATUS_BAD_COMMAND:
+      return fmt::format("chip {}: the firmware refused command {}", chip, completion.command_id);
+    case reg::STATUS_BAD_ADDRESS:
+      return fmt::format("chip {}: command {} met an address where nothing is", chip,
+                         completion.command_id);
+    default:
+      break;
+  }
+  std::string where;
+  if (completion.fault_tag != 0 && completion.fault_tag <= package_.debug.size()) {
+    const package::DebugEntry& entry = package_.debug[completion.fault_tag - 1];
+    where = fmt::format(" in layer '{}'", entry.layer);
+    if (!entry.nodes.empty()) where += fmt::format(" (node '{}')", fmt::join(entry.nodes, "', '"));
+  }
+  std::string address;
+  if (completion.fault_code == static_cast<std::uint32_t>(FaultCode::bad_address)) {
+    address = fmt::format(": {:#x}", completion.fault_address);
+  }
+  return fmt::format("chip {}: queue {} stopped{} at {}{}", chip,
+                     queue_name(package_.target, completion.fault_queue), where,
+                     fault_text(completion.fault_code), address);
+}
+
+void Runtime::load() {
+  for (const auto& rings : rings_) rings->start();
+  for (const package::Shard& shard : package_.shards) load_shard(shard);
+}
+
+std::uint32_t Runtime::load_program(const package::Shard& shard, const package::Program& program,
+                                    std::uint32_t slot) {
+  const std::size_t index = static_cast<std::size_t>(&shard - package_.shards.data());
+  std::vector<ProgramEntry> entries;
+  for (const package::Stream& stream : program.streams) {
+    entries.push_back({queue_number(package_.target, stream),
+                       static_cast<std::uint32_t>(stream.bytes),
+                       address::dram + stream.dram_offset});
+  }
+  const Bytes bytes = entries.size() * sizeof(ProgramEntry);
+  const std::uint64_t table = host_.allocate(std::max<Bytes>(bytes, 1));
+  if (bytes != 0) std::memcpy(host_.at(table), entries.data(), bytes);
+  return rings_[index]->submit(reg::OP_LOAD_PROGRAM,
+                               {Host::bus_address(table), entries.size(), slot, 0});
+}
+
+void Runtime::load_shard(const package::Shard& shard) {
+  ChipRings& rings = *rings_[static_cast<std::size_t>(&shard - package_.shards.data())];
+  for (const package::Segment& segment : shard.segments) {
+    // In a timing run the weights' bytes are not needed, though the package may carry them.
+    const bool contents =
+        !segment.data.empty() && (functional_ || segment.kind == package::SegmentKind::stream);
+    const std::uint64_t from = contents ? host_.map(segment.data) : host_.reserve(segment.bytes);
+    rings.submit(reg::OP_COPY,
+                 {Host::bus_address(from), address::dram + segment.dram_offset, segment.bytes, 0});
+  }
+  load_program(shard, shard.init, slot_init);
+  load_program(shard, shard.run, slot_run);
+  rings.wait_for(rings.submit(reg::OP_RUN, {slot_init, 0, 0, 0}));
+}
+
+std::uint8_t* Runtime::input_block(std::uint64_t run) {
+  return functional_ ? host_.at(slots_[run % slots_.size()].input) : nullptr;
+}
+
+const std::uint8_t* Runtime::output_block(std::uint64_t run) {
+  return functional_ ? host_.at(slots_[run % slots_.size()].output) : nullptr;
+}
+
+void Runtime::submit(std::uint64_t run) {
+  Slot& slot = slots_[run % slots_.size()];
+  for (std::size_t shard = 0; shard < rings_.size(); ++shard) {
+    slot.commands[shard] = rings_[shard]->submit(
+        reg::OP_RUN, {slot_run, Host::bus_address(slot.input), Host::bus_address(slot.output), 0});
+  }
+}
+
+void Runtime::finish(std::uint64_t run) {
+  const Slot& slot = slots_[run % slots_.size()];
+  for (std::size_t shard = 0; shard < rings_.size(); ++shard) {
+    rings_[shard]->wait_for(slot.commands[shard]);
+  }
+}
+
+}  // namespace steppe::sim
