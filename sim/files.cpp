@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/files.h"
+
+#include <unistd.h>
+
+#include <fstream>
+
+#include "models/base/error.h"
+
+namespace steppe::sim {
+
+void write_file(const std::filesystem::path& path, const std::string& contents) {
+  std::error_code error;
+  if (path.has_parent_path()) std::filesystem::create_directories(path.parent_path(), error);
+  const std::filesystem::path temporary = path.string() + fmt::format(".{}.tmp", getpid());
+  std::ofstream file(temporary, std::ios::binary);
+  file << contents;
+  file.close();
+  if (file) std::filesystem::rename(temporary, path, error);
+  if (!file || error) {
+    std::filesystem::remove(temporary, error);
+    throw ConfigError("{}: the file cannot be written", path.string());
+  }
+}
+
+void write_files(const std::filesystem::path& folder, const Files& files) {
+  for (const auto& [name, contents] : files) write_file(folder / name, contents);
+}
+
+std::string file_name(const std::string& port) {
+  std::string name = port;
+  for (char& c : name) {
+    if (c == '/' || c == '\\' || c == '\0') c = '_';
+  }
+  return name.empty() || name.front() == '.' ? "_" + name : name;
+}
+
+std::pair<std::string, std::string> split_pair(const std::string& option, const std::string& text) {
+  const std::size_t equals = text.find('=');
+  if (equals == std::string::npos || equals == 0 || equals + 1 == text.size()) {
+    throw ConfigError("--{} {}: expected NAME=VALUE", option, text);
+  }
+  return {text.substr(0, equals), text.substr(equals + 1)};
+}
+
+}  // namespace steppe::sim

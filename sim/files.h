@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <string>
+
+namespace steppe::sim {
+
+/// Files of a result, by path below its folder, with their contents. Written together at the end,
+/// so that a run that fails leaves nothing behind.
+using Files = std::map<std::string, std::string>;
+
+/// Writes every file whole or not at all (a temporary name, then a rename), making folders as
+/// needed. Throws ConfigError where it cannot.
+void write_files(const std::filesystem::path& folder, const Files& files);
+void write_file(const std::filesystem::path& path, const std::string& contents);
+
+/// A port's name as a file name: what separates folders becomes '_'.
+std::string file_name(const std::string& port);
+
+/// Splits "NAME=VALUE" of an option; throws ConfigError quoting the option where there is no '='.
+std::pair<std::string, std::string> split_pair(const std::string& option, const std::string& text);
+
+}  // namespace steppe::sim
