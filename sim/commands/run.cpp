@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <sys/resource.h>
+
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "models/base/error.h"
+#include "models/fabric/transport.h"
+#include "sim/command.h"
+#include "sim/files.h"
+#include "sim/report/trace.h"
+#include "sim/report/utilisation.h"
+#include "sim/report/verdict.h"
+#include "sim/simulation.h"
+
+namespace steppe::sim {
+namespace {
+
+using nlohmann::ordered_json;
+using Strings = std::vector<std::string>;
+
+struct RunOptions {
+  std::string package;
+  std::string platform;
+  std::string mode;
+  Strings inputs, golden, settings;
+  std::string labels, out, trace;
+  std::uint64_t samples = 1;
+  std::uint64_t seed = 1;
+};
+
+std::optional<RunOptions> parse(const Strings& arguments) {
+  RunOptions run;
+  options::options_description described("options");
+  auto add = described.add_options();
+  add("platform", options::value(&run.platform),
+      "preset or YAML file; the package's own where not given");
+  add("mode", options::value(&run.mode)->default_value("functional"),
+      "functional: values are computed; timing: sizes only, same cycles");
+  add("input", options::value(&run.inputs), "NAME=FILE.npy; a longer first axis is more samples");
+  add("samples", options::value(&run.samples)->default_value(1),
+      "how many to draw where no input is given");
+  add("seed", options::value(&run.seed)->default_value(1), "of inputs that are drawn");
+  add("golden", options::value(&run.golden),
+      "NAME=FILE.npy: an output has to equal it bit for bit");
+  add("labels", options::value(&run.labels), "FILE.npy: top-1 accuracy of the first output");
+  add("set", options::value(&run.settings), "path=value: a parameter, see `steppe params`");
+  add("trace", options::value(&run.trace), "FILE: a Perfetto trace");
+  add("out", options::value(&run.out),
+      "DIR for outputs/, stats.json, summary.json, config.yaml, host.json");
+  options::variables_map values;
+  if (!parse_arguments(arguments, "run PKG [OPTION …]", described, "PKG", values)) return {};
+  run.package = values["PKG"].as<std::string>();
+  if (run.mode != "functional" && run.mode != "timing") {
+    throw ConfigError("--mode {}: there are functional and timing", run.mode);
+  }
+  if (run.samples == 0) throw ConfigError("--samples 0: at least one sample is run");
+  return run;
+}
+
+std::map<std::string, std::string> pairs(const std::string& option, const Strings& texts) {
+  std::map<std::string, std::string> all;
+  for (const std::string& text : texts) {
+    if (!all.insert(split_pair(option, text)).second) {
+      throw ConfigError("--{} {}: the name stands twice", option, text);
+    }
+  }
+  return all;
+}
+
+std::vector<InputShape> input_shapes(const package::Package& package) {
+  std::vector<InputShape> shapes;
+  for (const package::Port& port : package.inputs) shapes.push_back({port.name, port.dims});
+  return shapes;
+}
+
+/// Arrays to compare with, read before the simulation so that a missing file is told at once.
+std::map<std::string, npy::Array> read_golden(const RunOptions& run,
+                                              const package::Package& package) {
+  std::map<std::string, npy::Array> golden;
+  for (const auto& [name, file] : pairs("golden", run.golden)) {
+    Strings names;
+    for (const package::Port& port : package.outputs) names.push_back(port.name);
+    if (std::ranges::find(names, name) == names.end()) {
+      throw ConfigError("--golden {}={}: there is no output '{}'; the outputs are {}", name, file,
+                        name, fmt::join(names, ", "));
+    }
+    golden[name] = npy::read(file);
+  }
+  return golden;
+}
+
+std::string format_seconds(double seconds) {
+  if (seconds >= 1) return fmt::format("{:.3f} s", seconds);
+  if (seconds >= 1e-3) return fmt::format("{:.3f} ms", seconds * 1e3);
+  return fmt::format("{:.3f} us", seconds * 1e6);
+}
+
+/// Everything that a run leaves behind.
+struct Report {
+  ordered_json summary;
+  std::vector<ChipUtilisation> chips;
+  std::vector<Verdict> verdicts;
+  std::optional<double> accuracy;
+  bool pass = true;
+};
+
+Report make_report(const RunOptions& run, const package::Package& package, Machine& machine,
+                   const Samples& samples, const SimulationResult& result,
+                   const std::map<std::string, npy::Array>& golden) {
+  Report report;
+  for (std::size_t i = 0; i < result.outputs.size(); ++i) {
+    const auto expected = golden.find(package.outputs[i].name);
+    if (expected == golden.end()) continue;
+    report.verdicts.push_back(
+        compare("golden " + expected->first, expected->second, result.outputs[i]));
+    report.pass = report.pass && report.verdicts.back().pass;
+  }
+  if (!run.labels.empty() && !result.outputs.empty()) {
+    report.accuracy = top1_accuracy(result.outputs.front(), npy::read(run.labels), run.labels);
+  }
+  const CardDescription card = machine.card().description();
+  report.chips =
+      utilisation(machine.context().stats, card, static_cast<double>(now_ps() - result.load_ps));
+
+  ordered_json& summary = report.summary;
+  summary["status"] = report.pass ? "pass" : "fail";
+  summary["model"] = package.model;
+  summary["platform"] = run.platform;
+  summary["mode"] = run.mode;
+  summary["samples"] = samples.samples;
+  summary["runs"] = samples.runs;
+  if (samples.drawn) summary["inputs_drawn_from_seed"] = run.seed;
+  summary["simulated_seconds"] = result.seconds();
+  summary["simulated_cycles"] = static_cast<std::uint64_t>(result.seconds() * card.clock_hz + 0.5);
+  summary["load_seconds"] = static_cast<double>(result.load_ps) * 1e-12;
+  summary["seconds_per_inference"] = result.latency_seconds();
+  summary["samples_per_second"] = result.samples_per_second(samples.samples, package.batch);
+  summary["dense_macs"] = package.dense_macs * samples.runs;
+  summary["effective_macs"] = package.effective_macs * samples.runs;
+  if (report.accuracy) summary["accuracy"] = *report.accuracy;
+  summary["verdicts"] = ordered_json::array();
+  for (const Verdict& verdict : report.verdicts) {
+    summary["verdicts"].push_back({{"name", verdict.name},
+                                   {"verdict", verdict.pass ? "pass" : "fail"},
+                                   {"detail", verdict.detail}});
+  }
+  summary["chips"] = to_json(report.chips);
+  return report;
+}
+
+void print(const RunOptions& run, const package::Package& package, const Samples& samples,
+           const SimulationResult& result, const Report& report) {
+  if (samples.drawn && run.mode == "functional") {
+    fmt::print("inputs             drawn from seed {}\n", run.seed);
+  }
+  for (const Verdict& verdict : report.verdicts) {
+    fmt::print("verdict            {}: {}: {}\n", verdict.pass ? "PASS" : "FAIL", verdict.name,
+               verdict.detail);
+  }
+  if (report.accuracy) {
+    fmt::print("accuracy           {:.2f}% of {} samples on the card\n", 100 * *report.accuracy,
+               samples.samples);
+  }
+  const bool tokens = package.model.starts_with("gptj");
+  fmt::print("simulated time     {} an inference (the first, alone)\n",
+             format_seconds(result.latency_seconds()));
+  fmt::print("throughput         {:.1f} {} per second\n",
+             result.samples_per_second(samples.samples, package.batch),
+             tokens ? "tokens" : "samples");
+  fmt::print("\n{}", format_table(report.chips));
+}
+
+Files result_files(const package::Package& package, Machine& machine,
+                   const SimulationResult& result, const Report& report) {
+  Files files;
+  for (std::size_t i = 0; i < result.outputs.size(); ++i) {
+    files["outputs/" + file_name(package.outputs[i].name) + ".npy"] =
+        npy::encode(result.outputs[i]);
+  }
+  files["stats.json"] = machine.context().stats.snapshot().dump(1) + "\n";
+  files["summary.json"] = report.summary.dump(2) + "\n";
+  files["config.yaml"] = config_yaml(machine.context().params);
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  const double cycles = report.summary["simulated_cycles"].get<double>();
+  const ordered_json host{
+      {"run_wall_seconds", result.run_wall_seconds},
+      {"simulated_cycles_per_wall_second", cycles / result.run_wall_seconds},
+      {"peak_memory_bytes", static_cast<std::uint64_t>(usage.ru_maxrss) * 1024}};
+  files["host.json"] = host.dump(2) + "\n";
+  return files;
+}
+
+}  // namespace
+
+int run_command(const Strings& arguments) {
+  std::optional<RunOptions> parsed = parse(arguments);
+  if (!parsed) return 0;
+  RunOptions& run = *parsed;
+  const package::Package package = package::read(run.package);
+  const bool functional = run.mode == "functional";
+  if (functional && package.timing_only) {
+    throw ConfigError(
+        "{}: the package was compiled with --timing-only and holds no values; run it with --mode "
+        "timing",
+        run.package);
+  }
+  if (run.platform.empty()) run.platform = package.target.platform;
+  const std::map<std::string, npy::Array> golden = read_golden(run, package);
+  const Samples samples = load_samples(input_shapes(package), pairs("input", run.inputs),
+                                       package.batch, run.samples, run.seed);
+  PerfettoTrace trace;
+  Machine machine({.platform = run.platform,
+                   .settings = run.settings,
+                   .mode = functional ? Mode::functional : Mode::timing,
+                   .timeline = run.trace.empty() ? nullptr : &trace});
+  check_target(package, machine.card().description());
+  const SimulationResult result = simulate(machine, package, samples);
+  const Report report = make_report(run, package, machine, samples, result, golden);
+  print(run, package, samples, result, report);
+  if (!run.trace.empty()) write_file(run.trace, trace.bytes());
+  if (!run.out.empty()) {
+    write_files(run.out, result_files(package, machine, result, report));
+    fmt::print("\nresults            {}\n", run.out);
+  }
+  return report.pass ? 0 : 1;
+}
+
+}  // namespace steppe::sim
