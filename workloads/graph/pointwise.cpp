@@ -152,7 +152,11 @@ bool pointwise(const Call<float>& call) {
 
 bool pointwise(const Call<std::int64_t>& call) {
   if (call.node.op == "Pow") return false;
-  return binary(call);
+  if (call.node.op != "Neg") return binary(call);
+  for (std::size_t i = 0; i < call.out_size(); ++i) {
+    call.out[i] = static_cast<std::int64_t>(0 - static_cast<std::uint64_t>(call.in[0][i]));
+  }
+  return true;
 }
 
 }  // namespace steppe::graph::kernels
