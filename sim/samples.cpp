@@ -31,13 +31,13 @@ void check_names(const std::vector<InputShape>& inputs,
 
 npy::Array read_input(const InputShape& input, const std::string& file) {
   npy::Array array = npy::read(file);
-  const bool fits = array.dims.size() == input.dims.size() && !array.dims.empty() &&
-                    array.dims[0] != 0 &&
-                    std::equal(array.dims.begin() + 1, array.dims.end(), input.dims.begin() + 1);
+  const bool fits = array.shape.size() == input.dims.size() && !array.shape.empty() &&
+                    array.shape[0] != 0 &&
+                    std::equal(array.shape.begin() + 1, array.shape.end(), input.dims.begin() + 1);
   if (!fits) {
     throw ConfigError(
         "{}: the shape {} does not fit input '{}', which takes {} (the first axis may be longer)",
-        file, npy::format_dims(array.dims), input.name, npy::format_dims(input.dims));
+        file, npy::text(array.shape), input.name, npy::text(input.dims));
   }
   return array;
 }
@@ -90,15 +90,15 @@ Samples load_samples(const std::vector<InputShape>& inputs,
     const auto file = files.find(inputs[i].name);
     if (file == files.end()) continue;
     npy::Array array = read_input(inputs[i], file->second);
-    const std::uint64_t these = ceil_div(array.dims[0], inputs[i].dims[0]);
+    const std::uint64_t these = ceil_div(array.shape[0], inputs[i].dims[0]);
     if (runs && *runs != these) {
       throw ConfigError("{}: it holds inputs for {} runs, another file for {}", file->second, these,
                         *runs);
     }
     runs = these;
     loaded.runs = these;
-    loaded.samples = inputs[i].dims[0] == batch ? array.dims[0] : these * batch;
-    loaded.inputs[i] = std::move(array.values);
+    loaded.samples = inputs[i].dims[0] == batch ? array.shape[0] : these * batch;
+    loaded.inputs[i] = array.as_reals();
     loaded.inputs[i].resize(these * elements_of(inputs[i].dims));
   }
   std::mt19937_64 random(seed);

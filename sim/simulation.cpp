@@ -28,16 +28,16 @@ void take_outputs(Runtime& runtime, const package::Package& package, std::uint64
     const package::Port& port = package.outputs[i];
     const auto* from = reinterpret_cast<const std::int8_t*>(block + port.offset);
     from_card(port, {from, port.bytes},
-              std::span(outputs[i].values).subspan(run * port.bytes, port.bytes));
+              std::span(outputs[i].reals).subspan(run * port.bytes, port.bytes));
   }
 }
 
 std::vector<npy::Array> make_outputs(const package::Package& package, std::uint64_t runs) {
   std::vector<npy::Array> outputs;
   for (const package::Port& port : package.outputs) {
-    npy::Array array{port.dims, std::vector<float>(runs * port.bytes)};
-    if (array.dims.empty()) array.dims.push_back(1);
-    array.dims[0] *= runs;
+    npy::Array array{.shape = port.dims, .reals = std::vector<float>(runs * port.bytes)};
+    if (array.shape.empty()) array.shape.push_back(1);
+    array.shape[0] *= runs;
     outputs.push_back(std::move(array));
   }
   return outputs;
@@ -47,10 +47,10 @@ std::vector<npy::Array> make_outputs(const package::Package& package, std::uint6
 void trim(std::vector<npy::Array>& outputs, const package::Package& package,
           const Samples& samples) {
   for (npy::Array& array : outputs) {
-    if (array.dims[0] != samples.runs * package.batch) continue;
-    const std::size_t per_sample = array.values.size() / array.dims[0];
-    array.dims[0] = samples.samples;
-    array.values.resize(samples.samples * per_sample);
+    if (array.shape[0] != samples.runs * package.batch) continue;
+    const std::size_t per_sample = array.reals.size() / array.shape[0];
+    array.shape[0] = samples.samples;
+    array.reals.resize(samples.samples * per_sample);
   }
 }
 

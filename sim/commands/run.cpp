@@ -177,7 +177,7 @@ Files result_files(const package::Package& package, Machine& machine,
   Files files;
   for (std::size_t i = 0; i < result.outputs.size(); ++i) {
     files["outputs/" + file_name(package.outputs[i].name) + ".npy"] =
-        npy::encode(result.outputs[i]);
+        npy::format(result.outputs[i]);
   }
   files["stats.json"] = machine.context().stats.snapshot().dump(1) + "\n";
   files["summary.json"] = report.summary.dump(2) + "\n";

@@ -19,48 +19,49 @@ std::string format_index(std::size_t element, const std::vector<std::uint64_t>& 
     index[axis] = element % dims[axis];
     element /= dims[axis];
   }
-  return npy::format_dims(index);
+  return npy::text(index);
 }
 
 }  // namespace
 
 Verdict compare(const std::string& name, const npy::Array& expected, const npy::Array& got) {
-  if (expected.dims != got.dims) {
+  if (expected.type != npy::Type::fp32 || expected.shape != got.shape) {
     return {name, false,
-            fmt::format("expected shape {}, got {}", npy::format_dims(expected.dims),
-                        npy::format_dims(got.dims))};
+            fmt::format("expected shape {} ({}), got {} (fp32)", npy::text(expected.shape), expected.type == npy::Type::fp32 ? "fp32" : "not fp32",
+                        npy::text(got.shape))};
   }
   std::size_t differing = 0;
   std::size_t first = 0;
-  for (std::size_t i = got.values.size(); i-- > 0;) {
-    if (std::bit_cast<std::uint32_t>(expected.values[i]) ==
-        std::bit_cast<std::uint32_t>(got.values[i])) {
+  for (std::size_t i = got.reals.size(); i-- > 0;) {
+    if (std::bit_cast<std::uint32_t>(expected.reals[i]) ==
+        std::bit_cast<std::uint32_t>(got.reals[i])) {
       continue;
     }
     ++differing;
     first = i;
   }
   if (differing == 0) {
-    return {name, true, fmt::format("{} elements equal bit for bit", got.values.size())};
+    return {name, true, fmt::format("{} elements equal bit for bit", got.reals.size())};
   }
   return {name, false,
           fmt::format("{} of {} elements differ, the first at {}: expected {}, got {}", differing,
-                      got.values.size(), format_index(first, got.dims), expected.values[first],
-                      got.values[first])};
+                      got.reals.size(), format_index(first, got.shape), expected.reals[first],
+                      got.reals[first])};
 }
 
 double top1_accuracy(const npy::Array& outputs, const npy::Array& labels,
                      const std::string& labels_file) {
-  const std::uint64_t samples = outputs.dims.at(0);
-  if (labels.values.size() != samples) {
-    throw ConfigError("{}: {} labels for {} samples", labels_file, labels.values.size(), samples);
+  const std::uint64_t samples = outputs.shape.at(0);
+  const std::vector<float> expected = labels.as_reals();
+  if (expected.size() != samples) {
+    throw ConfigError("{}: {} labels for {} samples", labels_file, expected.size(), samples);
   }
-  const std::size_t classes = outputs.values.size() / samples;
+  const std::size_t classes = outputs.reals.size() / samples;
   std::size_t right = 0;
   for (std::size_t sample = 0; sample < samples; ++sample) {
-    const auto begin = outputs.values.begin() + static_cast<std::ptrdiff_t>(sample * classes);
+    const auto begin = outputs.reals.begin() + static_cast<std::ptrdiff_t>(sample * classes);
     const auto best = std::max_element(begin, begin + static_cast<std::ptrdiff_t>(classes)) - begin;
-    if (static_cast<float>(best) == labels.values[sample]) ++right;
+    if (static_cast<float>(best) == expected[sample]) ++right;
   }
   return static_cast<double>(right) / static_cast<double>(samples);
 }

@@ -56,7 +56,7 @@ TEST_CASE("digits: a wrong expectation fails with exit code 1 and names the elem
       run_steppe("run " + package + " --input image=" + digits("images.npy") +
                  " --golden logits=" + scratch / "wrong.npy" + " --out " + scratch / "out");
   CHECK(run.exit_code == 1);
-  CHECK(run.output.find("359, 9") != std::string::npos);  // the last element of [360, 10]
+  CHECK(run.output.find("[359,9]") != std::string::npos);  // the last element of [360, 10]
   CHECK(read_json(scratch / "out/summary.json")["status"] == "fail");
 }
 

@@ -6,23 +6,38 @@
 #include <string>
 #include <vector>
 
-/// NumPy's .npy files, versions 1 to 3 of its format (numpy.lib.format).
+/// Arrays in NumPy's file format (numpy.lib.format, versions 1 to 3), in C order, little endian.
 namespace steppe::npy {
 
-/// An array in row-major order, its elements as fp32 whatever the file holds.
+enum class Type : std::uint8_t { fp32, fp64, int8, uint8, int32, int64, boolean };
+
+/// Row major. Elements stand in `reals` for fp32 and fp64 (rounded to fp32), else in `integers`.
 struct Array {
-  std::vector<std::uint64_t> dims;
-  std::vector<float> values;
+  Type type = Type::fp32;
+  std::vector<std::uint64_t> shape;
+  std::vector<float> reals;
+  std::vector<std::int64_t> integers;
+
+  [[nodiscard]] std::uint64_t elements() const;
+  /// The elements whatever their type; integers beyond 2^24 are rounded.
+  [[nodiscard]] std::vector<float> as_reals() const;
 };
 
-/// Reads fp32, fp64, bool, and integers of 8 to 64 bits, little endian, C order.
-/// Throws ConfigError naming the file and what is wrong with it.
+/// "[360,1,8,8]"
+std::string text(const std::vector<std::uint64_t>& shape);
+
+/// Throws ConfigError naming the file and what is wrong with it: it is not there, no array, cut
+/// off, too long, in Fortran order, big endian or of another element type.
 Array read(const std::filesystem::path& path);
 
-/// The file's bytes for an fp32 array.
-std::string encode(const Array& array);
+/// As above, from the bytes of a file; `name` is for messages.
+Array parse(const std::string& bytes, const std::string& name);
 
-/// "[2, 3]"
-std::string format_dims(const std::vector<std::uint64_t>& dims);
+/// The bytes of a file. fp64 is not written. Integers must fit their type.
+std::string format(const Array& array);
+
+/// Writes a file at once: there is either the old one or the whole new one. Throws ConfigError
+/// where it cannot be written.
+void write(const std::filesystem::path& path, const Array& array);
 
 }  // namespace steppe::npy

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "workloads/graph/graph.h"
+
+/// What an ONNX file holds, free of protobuf, not judged yet.
+namespace steppe::graph {
+
+/// `monostate` stands for kinds that no supported operator has (subgraphs, sparse tensors).
+using RawAttribute = std::variant<std::monostate, std::int64_t, float, std::string,
+                                  std::vector<std::int64_t>, std::vector<float>, Value>;
+
+struct RawNode {
+  std::string name;
+  std::string op;                   ///< "domain::op" outside the default domain
+  std::vector<std::string> inputs;  ///< empty: absent
+  std::vector<std::string> outputs;
+  std::map<std::string, RawAttribute> attributes;
+};
+
+struct RawAxis {
+  std::int64_t extent = -1;  ///< negative: not fixed
+  std::string symbol;        ///< of an extent that is not fixed, where it has one
+};
+
+struct RawInput {
+  std::string name;
+  DataType type = DataType::fp32;
+  bool shaped = false;  ///< whether the file says anything about the axes
+  std::vector<RawAxis> axes;
+};
+
+struct RawModel {
+  std::string name;
+  std::int64_t opset = 0;  ///< of the default domain
+  std::vector<Value> initialisers;
+  std::vector<RawInput> inputs;  ///< without those that are initialisers
+  std::vector<RawNode> nodes;
+  std::vector<std::string> outputs;
+};
+
+/// fp16, bf16 and fp64 become fp32, all integers int64. Throws ConfigError where the file cannot be
+/// read, ModelError where it is no ONNX model or one of its tensors is broken.
+RawModel read_onnx(const std::filesystem::path& path);
+
+}  // namespace steppe::graph

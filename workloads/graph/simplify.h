@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "workloads/graph/graph.h"
+
+namespace steppe::graph {
+
+/// Folds factors and sums for each channel into the product in front (a normalisation becomes part
+/// of its convolution), pads of zeros into the convolution behind, and the written-out layer
+/// normalisation into one node; then drops all nodes and values that no output needs.
+void simplify(Graph& graph);
+
+}  // namespace steppe::graph
