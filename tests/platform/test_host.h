@@ -91,21 +91,22 @@ class TestHost : public sc_core::sc_module {
   std::array<ChipState, 4> chips_;
 };
 
-/// A card by a preset with a host on it.
+/// A card by a preset with a host on it. Several of different names can share a simulation.
 struct CardBench {
+  std::string name;
   Config config;
   SimContext context;
   std::unique_ptr<Card> card;
   std::unique_ptr<TestHost> host;
 
-  explicit CardBench(const std::string& preset, Mode mode = Mode::functional)
-      : context{.config = config, .mode = mode} {
+  explicit CardBench(const std::string& preset, Mode mode = Mode::functional,
+                     std::string its_name = "card")
+      : name(std::move(its_name)), context{.config = config, .mode = mode} {
     load_preset(preset, config);
   }
-  void set(const std::string& path, const std::string& value) { config.set(path, value, "test"); }
   void build() {
-    card = std::make_unique<Card>("card", Scope(context, "card"));
-    host = std::make_unique<TestHost>("host", *card);
+    card = std::make_unique<Card>(name.c_str(), Scope(context, "card"));
+    host = std::make_unique<TestHost>((name + "_host").c_str(), *card);
   }
   [[nodiscard]] double stat(const std::string& path) const { return context.stats.value(path); }
 };

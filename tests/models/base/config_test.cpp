@@ -103,6 +103,8 @@ TEST_CASE("the nearest name is near, or none") {
   CHECK(nearest_name("clock", names) == "clock");
   CHECK(nearest_name("temperature", names).empty());
   CHECK(nearest_name("x", {}).empty());
+  // A swap of neighbours is one mistake.
+  CHECK(nearest_name("s03", {"s4", "s10", "s30"}) == "s30");
 }
 
 TEST_CASE("indices are stripped from all components but the last") {
