@@ -111,7 +111,10 @@ static u32 load_program(const struct submission* command) {
   }
   const u32 queues = REG(QUEUES);
   for (u32 i = 0; i < entries; ++i) {
-    if (program->entry[i].queue >= queues) return STATUS_BAD_COMMAND;
+    // An empty stream would start nothing, and its end would be waited for.
+    if (program->entry[i].queue >= queues || program->entry[i].bytes == 0) {
+      return STATUS_BAD_COMMAND;
+    }
   }
   program->entries = (u32)entries;
   return STATUS_OK;
@@ -159,6 +162,8 @@ static u32 run(const struct submission* command) {
   read_fault();
   const u32 queues = REG(QUEUES);
   for (u32 queue = 0; queue < queues; ++queue) QUEUE(queue, CONTROL) = 2;
+  // A queue stops at the end of its instruction and may signal until then.
+  while (REG(QUEUES_RUNNING) != 0) wait_for(IRQ_QUEUES_DONE);
   REG(SEMAPHORE_RESET) = 1;
   return STATUS_QUEUE_FAULT;
 }

@@ -49,6 +49,17 @@ TEST_CASE("reset sets counters to zero, and formulas follow") {
   CHECK(stats.value("double") == 0);
 }
 
+TEST_CASE("reset tells those who asked for it, after the counters are zero") {
+  Counter bytes;
+  StatRegistry stats;
+  stats.add("bytes", "B", "", bytes);
+  std::vector<std::uint64_t> seen;
+  stats.on_reset([&] { seen.push_back(bytes.value); });
+  bytes += 7;
+  stats.reset();
+  CHECK(seen == std::vector<std::uint64_t>{0});
+}
+
 TEST_CASE("a path is registered once and asked for as it is") {
   Counter counter;
   StatRegistry stats;
