@@ -129,3 +129,39 @@ TEST_CASE("a loop runs from the buffer") {
   // 1 + 2000 + 1 instructions of 5 ns, and 1000 ns in the unit.
   CHECK(bench.stat("load.busy") == 2002 * 5'000 + 1'000'000);
 }
+
+namespace {
+
+struct RecordedTimeline : Timeline {
+  std::vector<std::string> tracks;
+  std::vector<std::string> slices;
+  Track add_track(const std::string& path) override {
+    tracks.push_back(path);
+    return static_cast<Track>(tracks.size() - 1);
+  }
+  void slice(Track track, std::string_view name, std::uint64_t begin, std::uint64_t end) override {
+    slices.push_back(fmt::format("{} {} {}-{}", track, name, begin, end));
+  }
+};
+
+}  // namespace
+
+TEST_CASE("each instruction is a slice of the timeline, with its layer where that is known") {
+  QueueBench bench;
+  RecordedTimeline timeline;
+  bench.context.timeline = &timeline;
+  bench.context.describe_tag = [](std::uint32_t, std::uint32_t tag) {
+    return tag == 3 ? std::string("conv1") : std::string{};
+  };
+  bench.build({QueueKind::load, QueueKind::store});
+  simulate([&] {
+    bench.start(*bench.queues[1], "notify value=20 tag 3\nsync wait 1 tag 4\nend\n");
+    sc_core::wait(90, sc_core::SC_NS);
+    bench.semaphores->give(1, 1, Giver::remote);
+    sc_core::wait(1, sc_core::SC_US);
+  });
+  CHECK(timeline.tracks == std::vector<std::string>{"top.load", "top.store"});
+  // The wait from 25 to 100 is a gap.
+  CHECK(timeline.slices == std::vector<std::string>{"1 notify conv1 0-25000",
+                                                    "1 sync 100000-105000", "1 end 105000-110000"});
+}
