@@ -83,7 +83,7 @@ void walk(const Source& source, const std::string& path, const YAML::Node& node,
     if (!seen.emplace(key, true).second) {
       throw ConfigError("{}: '{}' stands twice in one map", place(source, entry.first), key);
     }
-    const std::string inner = path.empty() ? key : path + "." + key;
+    const std::string inner = path.empty() ? key : fmt::format("{}.{}", path, key);
     if (is_leaf(entry.second)) {
       set_leaf(source, inner, entry.second, config);
     } else {

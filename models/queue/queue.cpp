@@ -30,9 +30,8 @@ Queue::Queue(sc_core::sc_module_name name, const Scope& scope, std::uint32_t chi
   scope.stat("idle", "ps", "time without a stream", [this] {
     return static_cast<double>(idle_.value + (running() ? 0 : now_ps() - accounted_ps_));
   });
-  scope.stat("unfinished", "ps", "time in a wait or an instruction that has not ended", [this] {
-    return static_cast<double>(running() ? now_ps() - accounted_ps_ : 0);
-  });
+  scope.stat("unfinished", "ps", "time in a wait or an instruction that has not ended",
+             [this] { return static_cast<double>(running() ? now_ps() - accounted_ps_ : 0); });
   context_.stats.on_reset([this] { accounted_ps_ = now_ps(); });
   SC_THREAD(process);
 }

@@ -64,7 +64,7 @@ std::uint8_t* Host::at(std::uint64_t offset) {
   return region->data + inner;
 }
 
-std::uint64_t Host::add_vector(std::function<void()> handler) {
+std::uint64_t Host::add_vector(std::function<void(const sc_core::sc_time&)> handler) {
   std::uint64_t offset = 0;
   add(sizeof(std::uint32_t), offset).on_message = std::move(handler);
   return offset;
@@ -91,7 +91,7 @@ void Host::b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& dela
   }
   payload.set_response_status(tlm::TLM_OK_RESPONSE);
   if (region->on_message) {
-    if (payload.is_write() && payload.get_data_ptr() != nullptr) region->on_message();
+    if (payload.is_write() && payload.get_data_ptr() != nullptr) region->on_message(delay);
     return;
   }
   if (payload.is_write() && !region->writable) {

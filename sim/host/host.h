@@ -37,8 +37,9 @@ class Host : public sc_core::sc_module {
   /// The memory behind an allocated offset.
   std::uint8_t* at(std::uint64_t offset);
 
-  /// An address for interrupt messages of one vector; `handler` is called when a message arrives.
-  std::uint64_t add_vector(std::function<void()> handler);
+  /// An address for interrupt messages of one vector; `handler` is called with the time
+  /// until the message is there.
+  std::uint64_t add_vector(std::function<void(const sc_core::sc_time& delay)> handler);
 
   static std::uint64_t bus_address(std::uint64_t offset);
 
@@ -48,7 +49,7 @@ class Host : public sc_core::sc_module {
     std::uint8_t* data = nullptr;  ///< null without contents
     bool writable = false;
     std::vector<std::uint8_t> owned;
-    std::function<void()> on_message;
+    std::function<void(const sc_core::sc_time&)> on_message;
   };
   Region& add(Bytes bytes, std::uint64_t& offset);
   /// The region that holds the range, and where in it; null where there is none.

@@ -75,7 +75,7 @@ ChipRings::ChipRings(Host& host, std::uint32_t chip, std::uint32_t entries)
       entries_(entries),
       submissions_at_(host.allocate(Bytes{entries} * reg::SQE_BYTES)),
       completions_at_(host.allocate(Bytes{entries} * reg::CQE_BYTES)),
-      vector_(host.add_vector([this] { message_.notify(sc_core::SC_ZERO_TIME); })) {}
+      vector_(host.add_vector([this](const sc_core::sc_time& delay) { message_.notify(delay); })) {}
 
 std::uint32_t ChipRings::read(std::uint32_t offset) {
   std::uint32_t value = 0;
@@ -88,11 +88,14 @@ std::uint32_t ChipRings::read(std::uint32_t offset) {
 }
 
 void ChipRings::write(std::uint32_t offset, std::uint32_t value) {
+  // A register takes its value when the transaction reaches it: first the way, then the value.
+  const std::uint64_t to = address::on_chip(chip_, address::control + offset);
   sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
-  const bool granted = host_.mmio.write(address::on_chip(chip_, address::control + offset), &value,
-                                        sizeof value, delay);
-  STEPPE_CHECK(granted, "register {:#x} of chip {}", offset, chip_);
+  bool granted = host_.mmio.reserve(tlm::TLM_WRITE_COMMAND, to, sizeof value, delay);
   sc_core::wait(delay);
+  sc_core::sc_time taken_already = sc_core::SC_ZERO_TIME;
+  granted = granted && host_.mmio.write(to, &value, sizeof value, taken_already);
+  STEPPE_CHECK(granted, "register {:#x} of chip {}", offset, chip_);
 }
 
 void ChipRings::start() {

@@ -22,6 +22,10 @@ TestHost::TestHost(sc_core::sc_module_name name, Card& card)
 void TestHost::b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) {
   const std::uint64_t offset = payload.get_address() & ~address::host_bit;
   const std::uint64_t bytes = payload.get_data_length();
+  if (offset >= sizes_only && payload.get_data_ptr() == nullptr) {
+    payload.set_response_status(tlm::TLM_OK_RESPONSE);
+    return;
+  }
   if (offset >= memory_.size() || bytes > memory_.size() - offset) {
     payload.set_response_status(tlm::TLM_ADDRESS_ERROR_RESPONSE);
     return;

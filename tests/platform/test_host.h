@@ -44,6 +44,8 @@ class TestHost : public sc_core::sc_module {
   TestHost(sc_core::sc_module_name name, Card& card);
 
   static constexpr std::uint32_t ring_entries = 4;
+  /// Addresses from here on can be reserved and hold nothing, like the weights of a timing run.
+  static constexpr std::uint64_t sizes_only = std::uint64_t{1} << 36;
   /// Free for tests: input, output and staging.
   static constexpr std::uint64_t data = 0x10'0000;
 
