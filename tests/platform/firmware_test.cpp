@@ -144,8 +144,6 @@ TEST_CASE("a fault ends the run on all queues, is reported, and the next run is 
   });
 }
 
-<<<<<<< HEAD
-=======
 TEST_CASE("in timing mode a segment without contents takes the time that it would take with them") {
   CardBench bench("s4", Mode::timing);
   bench.build();
@@ -164,7 +162,6 @@ TEST_CASE("in timing mode a segment without contents takes the time that it woul
   });
 }
 
->>>>>>> platform
 TEST_CASE("a run costs firmware little") {
   CardBench bench("s4");
   bench.build();
