@@ -26,9 +26,10 @@ std::string format_index(std::size_t element, const std::vector<std::uint64_t>& 
 
 Verdict compare(const std::string& name, const npy::Array& expected, const npy::Array& got) {
   if (expected.type != npy::Type::fp32 || expected.shape != got.shape) {
-    return {name, false,
-            fmt::format("expected shape {} ({}), got {} (fp32)", npy::text(expected.shape), expected.type == npy::Type::fp32 ? "fp32" : "not fp32",
-                        npy::text(got.shape))};
+    return {
+        name, false,
+        fmt::format("expected shape {} ({}), got {} (fp32)", npy::text(expected.shape),
+                    expected.type == npy::Type::fp32 ? "fp32" : "not fp32", npy::text(got.shape))};
   }
   std::size_t differing = 0;
   std::size_t first = 0;
