@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/graph/zoo.h"
+
+#include <fmt/ranges.h>
+
+#include <functional>
+#include <map>
+
+#include "models/base/config.h"
+#include "models/base/error.h"
+
+namespace steppe::graph {
+namespace {
+
+using Maker = std::function<Graph(const std::string&, const ZooOptions&)>;
+
+const std::map<std::string, Maker>& makers() {
+  static const std::map<std::string, Maker> table{
+      {"gptj-6b", [](const std::string& name, const ZooOptions& options) {
+         return gptj_decode(name, GptJ{}, options);
+       }}};
+  return table;
+}
+
+}  // namespace
+
+std::vector<std::string> zoo_names() {
+  std::vector<std::string> names;
+  for (const auto& [name, maker] : makers()) names.push_back(name);
+  return names;
+}
+
+Graph zoo_model(const std::string& name, const ZooOptions& options) {
+  const auto maker = makers().find(name);
+  if (maker != makers().end()) return maker->second(name, options);
+  const std::string near = nearest_name(name, zoo_names());
+  throw ConfigError("the zoo has no model '{}'{}; it has {}", name,
+                    near.empty() ? "" : ", did you mean '" + near + "'?",
+                    fmt::join(zoo_names(), ", "));
+}
+
+}  // namespace steppe::graph
