@@ -47,6 +47,11 @@ void FloatExecutor::clear_states() {
   }
 }
 
+void FloatExecutor::set_state(ValueId id, std::vector<float> elements) {
+  STEPPE_CHECK(graph_.value(id).state && elements.size() == graph_.value(id).elements());
+  values_[id] = std::move(elements);
+}
+
 const std::vector<float>& FloatExecutor::value(ValueId id) const {
   const Value& value = graph_.value(id);
   return value.constant && value.fp32 ? *value.fp32 : values_[id];

@@ -28,6 +28,8 @@ class FloatExecutor {
 
   /// Sets all states to zero.
   void clear_states();
+  /// Sets the elements of a state, row major.
+  void set_state(ValueId id, std::vector<float> elements);
 
  private:
   void run_node(const Node& node);

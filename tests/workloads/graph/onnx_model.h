@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <fmt/format.h>
 #include <onnx/onnx_pb.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -20,8 +22,8 @@ class TemporaryFile {
  public:
   explicit TemporaryFile(const std::string& bytes) {
     static int count = 0;
-    path_ = std::filesystem::temp_directory_path() / ("steppe_graph_" + std::to_string(::getpid()) +
-                                                      "_" + std::to_string(count++) + ".onnx");
+    path_ = std::filesystem::temp_directory_path() /
+            fmt::format("steppe_graph_{}_{}.onnx", ::getpid(), count++);
     std::ofstream(path_, std::ios::binary) << bytes;
   }
   ~TemporaryFile() { std::filesystem::remove(path_); }
@@ -54,7 +56,7 @@ class Model {
     for (std::size_t i = 0; i < dims.size(); ++i) {
       auto* dim = tensor->mutable_shape()->add_dim();
       if (dims[i] < 0) {
-        dim->set_dim_param("d" + std::to_string(i));
+        dim->set_dim_param(fmt::format("d{}", i));
       } else {
         dim->set_dim_value(dims[i]);
       }
@@ -100,8 +102,6 @@ class Model {
     for (const std::int64_t n : dims) tensor.add_dims(n);
     for (const float x : elements) tensor.add_float_data(x);
   }
-
- private:
 };
 
 inline onnx::AttributeProto& attribute(onnx::NodeProto& node, const std::string& key) {
