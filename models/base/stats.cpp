@@ -47,6 +47,7 @@ void StatRegistry::reset() {
   for (auto& [path, entry] : entries_) {
     if (entry.counter != nullptr) entry.counter->value = 0;
   }
+  for (const auto& hook : hooks_) hook();
 }
 
 }  // namespace steppe

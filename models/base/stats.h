@@ -35,8 +35,10 @@ class StatRegistry {
   [[nodiscard]] nlohmann::ordered_json snapshot() const;
   /// The value of one statistic; throws InternalError where there is none of that path.
   [[nodiscard]] double value(const std::string& path) const;
-  /// Sets every counter to zero.
+  /// Sets every counter to zero, then calls what `on_reset` was given.
   void reset();
+  /// For formulas over what is no counter, such as the present moment.
+  void on_reset(std::function<void()> hook) { hooks_.push_back(std::move(hook)); }
 
  private:
   struct Entry {
@@ -46,6 +48,7 @@ class StatRegistry {
     std::function<double()> formula;
   };
   std::map<std::string, Entry> entries_;
+  std::vector<std::function<void()>> hooks_;
 };
 
 }  // namespace steppe

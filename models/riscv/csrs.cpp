@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/riscv/csrs.h"
 
+#include <initializer_list>
+
 // The RISC-V Instruction Set Manual, volume II (20211203), chapters 2 and 3.
 namespace steppe::riscv {
 namespace {
@@ -91,8 +93,9 @@ std::optional<std::uint32_t> Csrs::read(std::uint32_t number) const {
 }
 
 bool Csrs::write(std::uint32_t number, std::uint32_t value, std::uint32_t cost) {
-  const std::uint64_t cycles = cycles_ + cost;
-  const std::uint64_t instructions = instructions_ + 1;
+  // The instruction that writes a counter does not count in it.
+  const std::uint64_t cycles = cycles_ + cycle_offset_;
+  const std::uint64_t instructions = instructions_ + instruction_offset_;
   switch (number) {
     case 0x300:
       mstatus_ = value & (mie_bit | mpie_bit);
@@ -116,16 +119,16 @@ bool Csrs::write(std::uint32_t number, std::uint32_t value, std::uint32_t cost) 
       mtval_ = value;
       return true;
     case 0xb00:
-      cycle_offset_ = with_low(cycles + cycle_offset_, value) - cycles;
+      cycle_offset_ = with_low(cycles, value) - (cycles_ + cost);
       return true;
     case 0xb80:
-      cycle_offset_ = with_high(cycles + cycle_offset_, value) - cycles;
+      cycle_offset_ = with_high(cycles, value) - (cycles_ + cost);
       return true;
     case 0xb02:
-      instruction_offset_ = with_low(instructions + instruction_offset_, value) - instructions;
+      instruction_offset_ = with_low(instructions, value) - (instructions_ + 1);
       return true;
     case 0xb82:
-      instruction_offset_ = with_high(instructions + instruction_offset_, value) - instructions;
+      instruction_offset_ = with_high(instructions, value) - (instructions_ + 1);
       return true;
     case 0x301:
     case 0x310:

@@ -36,8 +36,8 @@ class Csrs {
   void reset();
   /// Nothing where there is no such register.
   [[nodiscard]] std::optional<std::uint32_t> read(std::uint32_t number) const;
-  /// False where the register is read-only or missing. `cost` cycles and one instruction are yet to
-  /// be counted for the instruction that writes.
+  /// False where the register is read-only or missing. The instruction that writes is yet to be
+  /// counted, and takes `cost` cycles.
   [[nodiscard]] bool write(std::uint32_t number, std::uint32_t value, std::uint32_t cost);
 
   void set_pending(Interrupt interrupt, bool pending);
