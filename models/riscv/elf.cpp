@@ -1,46 +1,135 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/riscv/elf.h"
 
-#include <elf.h>
+#include <libelf.h>
 
+#include <algorithm>
 #include <cstring>
+#include <fstream>
+#include <iterator>
+#include <memory>
 
 #include "models/base/error.h"
 
 namespace steppe {
 namespace {
 
-template <typename T>
-T part(std::span<const std::uint8_t> elf, std::uint64_t offset) {
-  if (offset > elf.size() || sizeof(T) > elf.size() - offset) {
-    throw ConfigError("the firmware's ELF file is truncated");
+struct Close {
+  void operator()(Elf* elf) const { elf_end(elf); }
+};
+using Handle = std::unique_ptr<Elf, Close>;
+
+/// Opens an image, having checked that it is an executable for this core.
+Handle open(std::span<const std::uint8_t> bytes, const std::string& name) {
+  elf_version(EV_CURRENT);
+  // libelf reads a memory image without changing it, but does not say so in its type.
+  auto* image = reinterpret_cast<char*>(const_cast<std::uint8_t*>(bytes.data()));
+  if (bytes.size() < sizeof(Elf32_Ehdr) || std::memcmp(image, ELFMAG, SELFMAG) != 0) {
+    throw ConfigError("{}: not an ELF file", name);
   }
-  T value;
-  std::memcpy(&value, elf.data() + offset, sizeof value);
-  return value;
+  Handle elf(elf_memory(image, bytes.size()));
+  const Elf32_Ehdr* header = elf ? elf32_getehdr(elf.get()) : nullptr;
+  if (header == nullptr || header->e_machine != EM_RISCV ||
+      header->e_ident[EI_DATA] != ELFDATA2LSB) {
+    throw ConfigError("{}: not a 32-bit little-endian RISC-V ELF file", name);
+  }
+  if (header->e_type != ET_EXEC) {
+    throw ConfigError("{}: not an executable; link it with addresses", name);
+  }
+  return elf;
+}
+
+/// The loadable segments, each within the file.
+std::span<const Elf32_Phdr> segments(Elf* elf, std::size_t file_bytes, const std::string& name) {
+  std::size_t count = 0;
+  const Elf32_Phdr* first = elf32_getphdr(elf);
+  if (first == nullptr || elf_getphdrnum(elf, &count) != 0) {
+    throw ConfigError("{}: no program headers, or cut off before their end", name);
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    const Elf32_Phdr& segment = first[i];
+    if (segment.p_type != PT_LOAD) continue;
+    if (segment.p_filesz > segment.p_memsz || segment.p_offset > file_bytes ||
+        segment.p_filesz > file_bytes - segment.p_offset) {
+      throw ConfigError("{}: segment {} lies outside of the file: cut off or damaged", name, i);
+    }
+  }
+  return {first, count};
+}
+
+/// Searches one symbol table.
+std::optional<std::uint32_t> find_symbol(Elf* elf, Elf_Scn* section, const Elf32_Shdr& header,
+                                         const std::string& symbol) {
+  const Elf_Data* data = elf_getdata(section, nullptr);
+  if (data == nullptr || data->d_buf == nullptr) return std::nullopt;
+  const auto* first = static_cast<const Elf32_Sym*>(data->d_buf);
+  for (std::size_t i = 0; i < data->d_size / sizeof(Elf32_Sym); ++i) {
+    const char* found = elf_strptr(elf, header.sh_link, first[i].st_name);
+    if (found != nullptr && symbol == found) return first[i].st_value;
+  }
+  return std::nullopt;
 }
 
 }  // namespace
 
-std::uint32_t load_elf(std::span<const std::uint8_t> elf, std::span<std::uint8_t> memory) {
-  const auto header = part<Elf32_Ehdr>(elf, 0);
-  if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_ident[EI_CLASS] != ELFCLASS32 ||
-      header.e_ident[EI_DATA] != ELFDATA2LSB || header.e_machine != EM_RISCV) {
-    throw ConfigError("the firmware is no 32-bit RISC-V ELF file");
-  }
-  for (unsigned i = 0; i < header.e_phnum; ++i) {
-    const auto segment =
-        part<Elf32_Phdr>(elf, header.e_phoff + std::uint64_t{i} * header.e_phentsize);
-    if (segment.p_type != PT_LOAD) continue;
-    const bool fits = segment.p_filesz <= segment.p_memsz && segment.p_paddr <= memory.size() &&
-                      segment.p_memsz <= memory.size() - segment.p_paddr;
-    if (!fits) throw ConfigError("the firmware does not fit {} bytes of memory", memory.size());
-    if (segment.p_offset > elf.size() || segment.p_filesz > elf.size() - segment.p_offset) {
-      throw ConfigError("the firmware's ELF file is truncated");
+std::uint32_t load_elf(std::span<const std::uint8_t> elf, std::span<std::uint8_t> memory,
+                       std::uint32_t base, const std::string& name) {
+  const Handle handle = open(elf, name);
+  const auto parts = segments(handle.get(), elf.size(), name);
+  const std::uint64_t end = std::uint64_t{base} + memory.size();
+  for (const Elf32_Phdr& segment : parts) {
+    if (segment.p_type != PT_LOAD || segment.p_memsz == 0) continue;
+    const std::uint64_t segment_end = std::uint64_t{segment.p_paddr} + segment.p_memsz;
+    if (segment.p_paddr < base || segment_end > end) {
+      throw ConfigError("{}: a segment at {:#x} to {:#x} does not fit the memory, {:#x} to {:#x}",
+                        name, segment.p_paddr, segment_end, base, end);
     }
-    std::memcpy(memory.data() + segment.p_paddr, elf.data() + segment.p_offset, segment.p_filesz);
   }
-  return header.e_entry;
+  for (const Elf32_Phdr& segment : parts) {
+    if (segment.p_type != PT_LOAD) continue;
+    const auto place =
+        memory.subspan(segment.p_memsz == 0 ? 0 : segment.p_paddr - base, segment.p_memsz);
+    const auto from = elf.subspan(segment.p_offset, segment.p_filesz);
+    std::ranges::fill(std::ranges::copy(from, place.begin()).out, place.end(), std::uint8_t{0});
+  }
+  const std::uint32_t entry = elf32_getehdr(handle.get())->e_entry;
+  if (entry < base || entry >= end || entry % 2 != 0) {
+    throw ConfigError("{}: the entry {:#x} is not in the memory, {:#x} to {:#x}", name, entry, base,
+                      end);
+  }
+  return entry;
+}
+
+AddressRange elf_extent(std::span<const std::uint8_t> elf, const std::string& name) {
+  const Handle handle = open(elf, name);
+  AddressRange range{~std::uint64_t{0}, 0};
+  for (const Elf32_Phdr& segment : segments(handle.get(), elf.size(), name)) {
+    if (segment.p_type != PT_LOAD || segment.p_memsz == 0) continue;
+    range.begin = std::min<std::uint64_t>(range.begin, segment.p_paddr);
+    range.end = std::max(range.end, std::uint64_t{segment.p_paddr} + segment.p_memsz);
+  }
+  if (range.end == 0) throw ConfigError("{}: nothing to load", name);
+  return range;
+}
+
+std::optional<std::uint32_t> elf_symbol(std::span<const std::uint8_t> elf,
+                                        const std::string& symbol, const std::string& name) {
+  const Handle handle = open(elf, name);
+  Elf_Scn* section = nullptr;
+  while ((section = elf_nextscn(handle.get(), section)) != nullptr) {
+    const Elf32_Shdr* header = elf32_getshdr(section);
+    if (header == nullptr || header->sh_type != SHT_SYMTAB) continue;
+    if (const auto value = find_symbol(handle.get(), section, *header, symbol)) return value;
+  }
+  return std::nullopt;
+}
+
+std::vector<std::uint8_t> read_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw ConfigError("{}: cannot be opened", path);
+  std::vector<std::uint8_t> bytes{std::istreambuf_iterator<char>(file), {}};
+  if (file.bad()) throw ConfigError("{}: cannot be read", path);
+  return bytes;
 }
 
 }  // namespace steppe

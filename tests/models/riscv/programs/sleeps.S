@@ -1,0 +1,7 @@
+# SPDX-License-Identifier: Apache-2.0
+# Sleeps for good: no interrupt is enabled.
+#include "check.h"
+        begin
+        wfi
+        j       pass
+        finish
