@@ -149,7 +149,8 @@ std::uint64_t ControlCore::cycles_to_run() const {
   const std::uint64_t now = local_ps();
   const std::uint64_t timer = clint_.timer_at(now);
   const std::uint64_t quantum = quantum_cycles_ - std::min(cycles_ahead(), quantum_cycles_ - 1);
-  return timer == now ? quantum : std::min(quantum, ceil_div(timer - now, cycle_ps_));
+  const bool none_ahead = timer == now || timer == riscv::Clint::never;
+  return none_ahead ? quantum : std::min(quantum, ceil_div(timer - now, cycle_ps_));
 }
 
 void ControlCore::count() {
