@@ -28,25 +28,26 @@ allowed_for() {  # FILE: the prefixes that it may include
 }
 
 check_tree() {  # ROOT: prints each offence; fails if there is any
-  local root=$1 bad=0 file line included prefix fits
+  local root=$1 bad=0 file included prefix fits
+  while IFS=: read -r file included; do
+    case "$included" in */*|registers.h) ;; *) continue ;; esac  # generated beside the source
+    fits=no
+    for prefix in $(allowed_for "$file"); do
+      case "$included" in "$prefix"*) fits=yes ;; esac
+    done
+    if [ $fits = no ]; then
+      echo "$file includes \"$included\", which its folder may not use"
+      bad=1
+    fi
+  done < <(cd "$root" && grep -rE --include='*.h' --include='*.cpp' --include='*.c' '^#include "' \
+             models platform firmware sim workloads tests | sed -E 's/^([^:]+):#include "([^"]+)".*/\1:\2/' | sort)
   while read -r file; do
-    while IFS= read -r line; do
-      included=$(sed -E 's/.*#include "([^"]+)".*/\1/' <<<"$line")
-      case "$included" in */*|registers.h) ;; *) continue ;; esac  # generated beside the source
-      fits=no
-      for prefix in $(allowed_for "$file"); do
-        case "$included" in "$prefix"*) fits=yes ;; esac
-      done
-      if [ $fits = no ]; then
-        echo "$file includes \"$included\", which its folder may not use"
-        bad=1
-      fi
-    done < <(grep -E '^#include "' "$root/$file" || true)
-    if [[ $file =~ $plain ]] && grep -qE '^#include <(systemc|tlm|tlm_utils)' "$root/$file"; then
+    if [[ $file =~ $plain ]]; then
       echo "$file includes SystemC, which its folder may not use"
       bad=1
     fi
-  done < <(cd "$root" && find models platform firmware sim workloads tests -name '*.h' -o -name '*.cpp' -o -name '*.c' | sort)
+  done < <(cd "$root" && grep -rlE --include='*.h' --include='*.cpp' --include='*.c' \
+             '^#include <(systemc|tlm|tlm_utils)' models platform firmware sim workloads tests | sort)
   while read -r entry; do
     case "$entry" in
       models|platform|firmware|sim|workloads|tests|scripts|CMakeLists.txt|CMakePresets.json|README.md|LICENSE|build|out|.*) ;;
