@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Measures how fast the simulator simulates: each workload is run several times as a process of its own, and the
-// median is reported. Usage: steppe-bench STEPPE_PROGRAM PACKAGE:LABEL… [--runs N] [--json FILE]
+// Measures how fast the simulator simulates: each workload is run several times as a process of its
+// own, and the median is reported. Usage: steppe-bench STEPPE_PROGRAM PACKAGE:LABEL… [--runs N]
+// [--json FILE]
 #include <fmt/format.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -54,7 +55,8 @@ double median(std::vector<double> values) {
 
 ordered_json measure(const std::string& program, const std::string& package,
                      const std::string& label, const std::string& mode, int runs) {
-  const auto folder = std::filesystem::temp_directory_path() / fmt::format("steppe-bench-{}", getpid());
+  const auto folder =
+      std::filesystem::temp_directory_path() / fmt::format("steppe-bench-{}", getpid());
   std::vector<double> wall;
   std::uint64_t peak = 0;
   for (int i = 0; i < runs; ++i) {

@@ -199,8 +199,9 @@ TEST_CASE("no order of the queues deadlocks, and every run gives back the tokens
 }
 
 TEST_CASE("weights that do not fit are streamed through two buffers") {
-  // Three activations of 2 x 9 x 5 x 32 bytes (the residual lives on) take 8,640 of the 13,000 bytes; the
-  // weights and scales of the convolutions take 2 x 32 x (48 + 8) + 64 x (48 + 8) > 4,360 bytes.
+  // Three activations of 2 x 9 x 5 x 32 bytes (the residual lives on) take 8,640 of the 13,000
+  // bytes; the weights and scales of the convolutions take 2 x 32 x (48 + 8) + 64 x (48 + 8) >
+  // 4,360 bytes.
   schedule::Report report;
   const package::Package package =
       schedule::compile(small_net(), small_target(1, 1, 13000), {}, &report);
