@@ -52,8 +52,10 @@ Options parse(const std::vector<std::string>& arguments) {
       if (++i == arguments.size()) throw ConfigError("--max-instructions needs a number");
       options.max_instructions = parse_count(arguments[i]);
     } else if (argument.starts_with("-")) {
-      throw ConfigError("unknown option '{}'; did you mean '{}'?", argument,
-                        nearest_name(argument, {"--stats", "--max-instructions"}));
+      const std::string near = nearest_name(argument, {"--stats", "--max-instructions"});
+      throw ConfigError(
+          "unknown option '{}'{}\nusage: steppe-iss ELF [--max-instructions N] [--stats]", argument,
+          near.empty() ? "" : "; did you mean '" + near + "'?");
     } else if (options.elf.empty()) {
       options.elf = argument;
     } else {

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # RV32A: each read-modify-write gives the old value and leaves the new one; reservations.
-#include "check.h"
+#include "check.inc"
 .macro amo number, op, memory, operand, new
         li      a1, \memory
         sw      a1, 0(s0)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # RV32C: every form, with immediates that exercise each bit of the scattered fields.
-#include "check.h"
+#include "check.inc"
         begin
         .option rvc
         c.li    a0, -32

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Zicsr and the registers of machine mode.
-#include "check.h"
+#include "check.inc"
         begin
         csrr    a0, misa
         check   1, a0, 0x40001105          # RV32 with A, C, I, M

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # In the firmware's manner: wfi with interrupts disabled in mstatus, then an access that makes the line fall.
-#include "check.h"
+#include "check.inc"
         begin
         lui     s2, 0x10000
         li      t0, 0x800                  # MEIE

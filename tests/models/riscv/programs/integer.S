@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # RV32I: arithmetic, comparisons, shifts, jumps, branches.
-#include "check.h"
+#include "check.inc"
         begin
         binary  1, add, 0x7fffffff, 1, 0x80000000
         binary  2, add, 0xffffffff, 0xffffffff, 0xfffffffe

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Loads and stores of every width, sign and alignment.
-#include "check.h"
+#include "check.inc"
 .macro load number, op, offset, expected
         \op     a3, \offset(s0)
         check   \number, a3, \expected

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # RV32M with its edges: division by zero and the overflow of -2^31 / -1 (table 7.1 of the manual).
-#include "check.h"
+#include "check.inc"
         begin
         binary  1, mul, 0xffffffff, 0xffffffff, 1
         binary  2, mul, 0x10001, 0x10001, 0x20001              # (2^16+1)^2 = 2^32 + 2^17 + 1

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # A trap with mtvec pointing to nothing.
-#include "check.h"
+#include "check.inc"
         begin
         li      a0, 0x40000000
         csrw    mtvec, a0

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Computes, while the timer interrupts every 20 ticks; tells the bus of each interrupt and of each 500th round.
-#include "check.h"
+#include "check.inc"
         begin
         la      t0, handler
         csrw    mtvec, t0

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Code that changes: stores are seen at once, also in the block that is running, also in part of an instruction.
-#include "check.h"
+#include "check.inc"
         begin
         lw      s0, one                    # addi a0, x0, 1
         lw      s1, two

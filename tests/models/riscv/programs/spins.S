@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Never ends.
-#include "check.h"
+#include "check.inc"
         begin
         j       .
         finish

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Sleeps until the timer's interrupt; the handler writes to the bus first thing, the program what mcause was.
-#include "check.h"
+#include "check.inc"
         begin
         la      t0, handler
         csrw    mtvec, t0

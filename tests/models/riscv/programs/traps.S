@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Exceptions: mcause, mepc, mtval, mstatus and the way back. The handler keeps what it saw in s2 to s5 and goes on
 # at s11.
-#include "check.h"
+#include "check.inc"
 .macro expect number, cause, value
         check   \number, s2, \cause
         la      a0, 1b
