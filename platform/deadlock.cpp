@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "platform/deadlock.h"
 
+#include <algorithm>
+#include <array>
 #include <map>
 #include <utility>
 #include <vector>
@@ -10,7 +12,7 @@
 namespace steppe {
 namespace {
 
-/// An instruction that gives to a semaphore.
+/// An instruction that is left to run and gives to a semaphore.
 struct Signal {
   const Queue* queue;
   std::uint64_t offset;
@@ -19,71 +21,90 @@ struct Signal {
 using Semaphore = std::pair<std::uint32_t, std::uint32_t>;  // chip, number
 using Signals = std::map<Semaphore, std::vector<Signal>>;
 
-void add_notification(const Queue& queue, const isa::Notify& notify, const Signal& signal,
-                      Signals& signals) {
-  const std::uint64_t address = queue.base[notify.dst_base] + notify.dst_offset;
-  if (address::is_host(address)) return;
-  const std::uint64_t number = (address::local(address) - address::semaphores) / 4;
-  if (address::local(address) < address::semaphores || number >= SemaphoreFile::count) return;
-  signals[{address::chip_of(address, queue.chip()), static_cast<std::uint32_t>(number)}].push_back(
-      signal);
-}
+/// Collects the signals that a running queue has left, the first for each semaphore.
+class Walk {
+ public:
+  Walk(Queue& queue, Signals& signals) : queue_(queue), signals_(signals), base_(queue.base) {}
 
-void add_signals(Queue& queue, Signals& signals) {
-  std::span<const std::uint8_t> rest = queue.stream();
-  for (std::uint64_t offset = 0; !rest.empty();) {
-    const isa::Decoded decoded = isa::decode(rest);
-    if (decoded.status != isa::DecodeStatus::ok) return;
-    const isa::Header& header = decoded.instruction.header;
-    const Signal signal{&queue, offset, header.tag};
-    for (const std::uint32_t number : {header.signal0, header.signal1}) {
-      if (number != isa::no_semaphore) signals[{queue.chip(), number}].push_back(signal);
+  void run() {
+    if (queue_.status() != QueueStatus::running) return;
+    const std::span<const std::uint8_t> stream = queue_.stream();
+    std::uint64_t offset = queue_.left_from();
+    while (offset < stream.size()) {
+      const isa::Decoded decoded = isa::decode(stream.subspan(offset));
+      if (decoded.status != isa::DecodeStatus::ok) return;
+      visit(decoded.instruction, offset);
+      offset += decoded.bytes;
     }
-    if (const auto* notify = std::get_if<isa::Notify>(&decoded.instruction.operation)) {
-      add_notification(queue, *notify, signal, signals);
-    }
-    rest = rest.subspan(decoded.bytes);
-    offset += decoded.bytes;
   }
-}
 
-std::string_view activity(const Queue& queue) {
-  switch (queue.status()) {
-    case QueueStatus::idle:
-      return "is idle";
-    case QueueStatus::running:
-      return queue.waits_for() == isa::no_semaphore ? "is running" : "waits itself";
-    case QueueStatus::done:
-      return "is done";
-    case QueueStatus::fault:
-      break;
+ private:
+  void visit(const isa::Instruction& instruction, std::uint64_t offset) {
+    const isa::Header& header = instruction.header;
+    const Signal signal{&queue_, offset, header.tag};
+    add({queue_.chip(), header.signal0}, signal);
+    add({queue_.chip(), header.signal1}, signal);
+    if (const auto* set = std::get_if<isa::SetBase>(&instruction.operation)) {
+      base_[set->reg] = set->value;
+    } else if (const auto* step = std::get_if<isa::AddBase>(&instruction.operation)) {
+      base_[step->reg] += static_cast<std::uint64_t>(step->step);
+    } else if (const auto* notify = std::get_if<isa::Notify>(&instruction.operation)) {
+      const std::uint64_t to = base_[notify->dst_base] + notify->dst_offset;
+      const std::uint64_t number = (address::local(to) - address::semaphores) / 4;
+      if (address::is_host(to) || number >= SemaphoreFile::count) return;
+      add({address::chip_of(to, queue_.chip()), static_cast<std::uint32_t>(number)}, signal);
+    }
   }
-  return "stopped with a fault";
+
+  void add(const Semaphore& semaphore, const Signal& signal) {
+    if (semaphore.second == isa::no_semaphore) return;
+    std::vector<Signal>& known = signals_[semaphore];
+    if (known.empty() || known.back().queue != &queue_) known.push_back(signal);
+  }
+
+  Queue& queue_;
+  Signals& signals_;
+  std::array<std::uint64_t, isa::base_registers> base_;
+};
+
+/// "  cluster0.tensor.queue would signal it at …", for the first few.
+std::string format_givers(const std::vector<Signal>& givers) {
+  constexpr std::size_t most = 3;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(givers.size(), most); ++i) {
+    const Signal& giver = givers[i];
+    text += fmt::format("  {} would signal it at offset {:#x}{}\n", giver.queue->path(),
+                        giver.offset, giver.queue->layer(giver.tag));
+  }
+  if (givers.size() > most) text += fmt::format("  and {} more queues\n", givers.size() - most);
+  return text;
 }
 
 }  // namespace
 
 std::string deadlock_report(std::span<Queue* const> queues) {
   Signals signals;
-  for (Queue* queue : queues) add_signals(*queue, signals);
-  std::string report;
+  for (Queue* queue : queues) Walk(*queue, signals).run();
+  std::string faults;
+  std::string roots;
+  std::string others;
   for (const Queue* queue : queues) {
+    if (queue->status() == QueueStatus::fault) {
+      const FaultRecord& fault = queue->fault();
+      faults += fmt::format("{} stopped at offset {:#x}{} with fault {} (address {:#x})\n",
+                            queue->path(), fault.offset, queue->layer(fault.tag),
+                            static_cast<std::uint32_t>(fault.code), fault.address);
+    }
     if (queue->waits_for() == isa::no_semaphore) continue;
-    report += queue->describe_wait() + '\n';
-    const auto& givers = signals[{queue->chip(), queue->waits_for()}];
-    if (givers.empty()) report += "  no instruction of any queue signals it\n";
-    for (const Signal& giver : givers) {
-      report += fmt::format("  {} signals it at offset {:#x}{}, and {}\n", giver.queue->path(),
-                            giver.offset, giver.queue->layer(giver.tag), activity(*giver.queue));
+    std::vector<Signal> givers = signals[{queue->chip(), queue->waits_for()}];
+    std::erase_if(givers, [&](const Signal& giver) { return giver.queue == queue; });
+    if (givers.empty()) {
+      roots += queue->describe_wait() + "\n  nothing that is left to run signals it\n";
+    } else {
+      others += queue->describe_wait() + '\n' + format_givers(givers);
     }
   }
-  for (const Queue* queue : queues) {
-    if (queue->status() != QueueStatus::fault) continue;
-    const FaultRecord& fault = queue->fault();
-    report += fmt::format("{} stopped at offset {:#x}{} with fault {} (address {:#x})\n",
-                          queue->path(), fault.offset, queue->layer(fault.tag),
-                          static_cast<std::uint32_t>(fault.code), fault.address);
-  }
+  const std::string report = faults + roots + others;
   return report.empty() ? "no queue waits for a semaphore\n" : report;
 }
 

@@ -59,6 +59,10 @@ class Queue : public sc_core::sc_module {
   [[nodiscard]] std::uint64_t busy_ps() const { return busy_.value; }
   /// The bytes of the stream; empty where they lie in no direct memory.
   [[nodiscard]] std::span<const std::uint8_t> stream();
+  /// From where on the stream is still to run: the instruction at hand, or the outermost open loop.
+  [[nodiscard]] std::uint64_t left_from() const {
+    return loops_.empty() ? offset_ : loops_.front().body;
+  }
   /// The semaphore it waits for; isa::no_semaphore where for none.
   [[nodiscard]] std::uint32_t waits_for() const { return blocked_on_; }
   /// " of layer '…'" for the layer of a debug tag; empty where it is not known.

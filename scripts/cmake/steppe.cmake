@@ -18,7 +18,8 @@ find_program(CCACHE ccache)
 if(CCACHE)
   # ccache takes precompiled headers only when told that their time stamps do not matter.
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env
-      CCACHE_SLOPPINESS=pch_defines,time_macros ${CCACHE})
+      CCACHE_SLOPPINESS=pch_defines,time_macros
+      CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1 ${CCACHE})
   add_compile_options(-fpch-preprocess)
 endif()
 find_program(MOLD mold)
