@@ -92,6 +92,20 @@ TEST_CASE("digits: all three chips work") {
   }
 }
 
+TEST_CASE("digits: the configuration that a run leaves gives the same run") {
+  Scratch scratch;
+  const std::string package = compile_digits(scratch, "s30");
+  const std::string inputs = " --input image=" + digits("images.npy");
+  REQUIRE(run_steppe("run " + package + inputs + " --set card.chip.dram.bandwidth=50GB/s" +
+                     " --set card.chip1.noc.hop_latency=33ns --out " + scratch / "first")
+              .exit_code == 0);
+  const Outcome again = run_steppe("run " + package + inputs + " --platform " +
+                                   scratch / "first/config.yaml" + " --out " + scratch / "second");
+  INFO(again.output);
+  REQUIRE(again.exit_code == 0);
+  CHECK(read_file(scratch / "first/stats.json") == read_file(scratch / "second/stats.json"));
+}
+
 TEST_CASE("GPT-J 6B: one decode step in timing mode is bound by the reading of its weights") {
   Scratch scratch;
   const Outcome compile = run_steppe("compile zoo:gptj-6b -o " + scratch / "gptj.shards" +
