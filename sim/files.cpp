@@ -43,4 +43,15 @@ std::pair<std::string, std::string> split_pair(const std::string& option, const 
   return {text.substr(0, equals), text.substr(equals + 1)};
 }
 
+std::map<std::string, std::string> split_pairs(const std::string& option,
+                                               const std::vector<std::string>& texts) {
+  std::map<std::string, std::string> all;
+  for (const std::string& text : texts) {
+    if (!all.insert(split_pair(option, text)).second) {
+      throw ConfigError("--{} {}: the name stands twice", option, text);
+    }
+  }
+  return all;
+}
+
 }  // namespace steppe::sim

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <map>
 #include <string>
+#include <vector>
 
 namespace steppe::sim {
 
@@ -21,5 +22,8 @@ std::string file_name(const std::string& port);
 
 /// Splits "NAME=VALUE" of an option; throws ConfigError quoting the option where there is no '='.
 std::pair<std::string, std::string> split_pair(const std::string& option, const std::string& text);
+/// The same of an option that is given several times, each name once.
+std::map<std::string, std::string> split_pairs(const std::string& option,
+                                               const std::vector<std::string>& texts);
 
 }  // namespace steppe::sim

@@ -22,7 +22,7 @@ BackingStore::BackingStore(Bytes bytes) : bytes_(bytes) {
 BackingStore::~BackingStore() { munmap(data_, bytes_); }
 
 Memory::Memory(sc_core::sc_module_name name, const Scope& scope, std::uint64_t base, Bytes size,
-               double bandwidth, double latency)
+               double bandwidth, double latency, Occupancy::Trace trace)
     : sc_module(name),
       socket("socket"),
       base_(base),
@@ -30,7 +30,7 @@ Memory::Memory(sc_core::sc_module_name name, const Scope& scope, std::uint64_t b
       bandwidth_(bandwidth),
       latency_ps_(seconds_to_ps(latency)),
       store_(size),
-      port_(scope, "") {
+      port_(scope, "", trace) {
   socket.register_b_transport(this, &Memory::b_transport);
   socket.register_get_direct_mem_ptr(this, &Memory::get_direct_mem_ptr);
 }
@@ -73,7 +73,8 @@ SramParams::SramParams(const Scope& scope)
 
 Sram::Sram(sc_core::sc_module_name name, const Scope& scope, std::uint64_t base)
     : SramParams(scope),
-      Memory(name, scope, base, SramParams::size, SramParams::bandwidth, SramParams::latency) {}
+      Memory(name, scope, base, SramParams::size, SramParams::bandwidth, SramParams::latency,
+             Occupancy::Trace::no) {}
 
 DramParams::DramParams(const Scope& scope)
     : fidelity(scope, "fidelity", "ideal", "how closely it is modelled", {"ideal"}),
@@ -85,7 +86,7 @@ DramParams::DramParams(const Scope& scope)
 
 Dram::Dram(sc_core::sc_module_name name, const Scope& scope, std::uint64_t base)
     : DramParams(scope),
-      Memory(name, scope, base, capacity, DramParams::bandwidth * efficiency, DramParams::latency) {
-}
+      Memory(name, scope, base, capacity, DramParams::bandwidth * efficiency, DramParams::latency,
+             Occupancy::Trace::yes) {}
 
 }  // namespace steppe

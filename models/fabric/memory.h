@@ -38,7 +38,7 @@ class Memory : public sc_core::sc_module {
  protected:
   /// `bandwidth` is what streaming reaches, all losses taken off.
   Memory(sc_core::sc_module_name name, const Scope& scope, std::uint64_t base, Bytes size,
-         double bandwidth, double latency);
+         double bandwidth, double latency, Occupancy::Trace trace);
 
  private:
   void b_transport(int id, tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);

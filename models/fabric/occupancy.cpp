@@ -1,12 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/fabric/occupancy.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
 namespace steppe {
 
-Occupancy::Occupancy(const Scope& scope, const std::string& prefix) {
+Occupancy::Occupancy(const Scope& scope, const std::string& prefix, Trace trace) {
+  if (trace == Trace::yes && scope.timeline() != nullptr) {
+    timeline_ = scope.timeline();
+    std::string name = scope.path();
+    if (!prefix.empty()) name += fmt::format(".{}", prefix.substr(0, prefix.size() - 1));
+    track_ = timeline_->add_track(name);
+  }
   scope.stat(prefix + "bytes", "B", "bytes that passed", bytes_);
   scope.stat(prefix + "transactions", "", "transactions that passed", transactions_);
   scope.stat(prefix + "busy", "ps", "time it was taken", busy_);
@@ -41,6 +49,7 @@ std::uint64_t Occupancy::reserve(std::uint64_t now, std::uint64_t start, std::ui
     intervals_.insert(at, {begin, end});
   }
 
+  if (timeline_ != nullptr) timeline_->slice(track_, fmt::format("{} B", bytes), begin, end);
   bytes_ += bytes;
   ++transactions_;
   busy_ += duration;

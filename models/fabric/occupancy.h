@@ -16,8 +16,11 @@ namespace steppe {
 /// early for a distant moment does not hold up others before it. Times are picoseconds.
 class Occupancy {
  public:
-  /// Registers bytes, transactions, busy and waiting time under `prefix` in the scope.
-  Occupancy(const Scope& scope, const std::string& prefix);
+  enum class Trace : std::uint8_t { no, yes };
+
+  /// Registers bytes, transactions, busy and waiting time under `prefix` in the scope; with
+  /// Trace::yes it is a track of the timeline as well, where there is one.
+  Occupancy(const Scope& scope, const std::string& prefix, Trace trace = Trace::no);
 
   /// Reserves `duration` at or after `start`; `now` is the present, before which nothing is asked
   /// any more. Returns the end. A duration of 0 is a probe: it takes nothing and is not counted.
@@ -33,6 +36,8 @@ class Occupancy {
     std::uint64_t end;
   };
   std::vector<Interval> intervals_;  ///< sorted, apart from each other
+  Timeline* timeline_ = nullptr;
+  Timeline::Track track_ = 0;
   Counter bytes_;
   Counter transactions_;
   Counter busy_;

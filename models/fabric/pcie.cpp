@@ -15,8 +15,8 @@ DuplexLink::DuplexLink(sc_core::sc_module_name name, const Scope& scope)
       a_out("a_out"),
       b_in("b_in"),
       b_out("b_out"),
-      a_to_b_(scope, "downstream."),
-      b_to_a_(scope, "upstream.") {
+      a_to_b_(scope, "downstream.", Occupancy::Trace::yes),
+      b_to_a_(scope, "upstream.", Occupancy::Trace::yes) {
   a_in.register_b_transport(this, &DuplexLink::b_transport, 0);
   b_in.register_b_transport(this, &DuplexLink::b_transport, 1);
   a_in.register_get_direct_mem_ptr(this, &DuplexLink::get_direct_mem_ptr, 0);

@@ -109,12 +109,6 @@ std::vector<InputShape> input_shapes(const graph::Graph& graph) {
   return shapes;
 }
 
-std::map<std::string, std::string> pairs(const std::string& option, const Strings& texts) {
-  std::map<std::string, std::string> all;
-  for (const std::string& text : texts) all.insert(split_pair(option, text));
-  return all;
-}
-
 /// One run's inputs by name.
 passes::Sample run_inputs(const std::vector<InputShape>& shapes, const Samples& samples,
                           std::uint64_t run) {
@@ -130,7 +124,8 @@ passes::Sample run_inputs(const std::vector<InputShape>& shapes, const Samples& 
 std::vector<passes::Sample> calibration(const CompileOptions& compile, const graph::Graph& graph) {
   if (compile.calibrate.empty()) return {};
   const std::vector<InputShape> shapes = input_shapes(graph);
-  const Samples samples = load_samples(shapes, pairs("calibrate", compile.calibrate), 1, 1, 1);
+  const Samples samples =
+      load_samples(shapes, split_pairs("calibrate", compile.calibrate), 1, 1, 1);
   std::vector<passes::Sample> all;
   for (std::uint64_t run = 0; run < samples.runs; ++run) {
     all.push_back(run_inputs(shapes, samples, run));
@@ -229,7 +224,7 @@ int compile_command(const Strings& arguments) {
   const std::vector<InputShape> shapes = input_shapes(graph);
   std::optional<Samples> samples;
   if (!compile.reference.empty()) {
-    samples = load_samples(shapes, pairs("input", compile.inputs), 1, 1, 1);
+    samples = load_samples(shapes, split_pairs("input", compile.inputs), 1, 1, 1);
   } else if (!compile.inputs.empty() || !compile.labels.empty()) {
     throw ConfigError("--input and --labels go with --reference");
   }

@@ -59,16 +59,6 @@ std::optional<RunOptions> parse(const Strings& arguments) {
   return run;
 }
 
-std::map<std::string, std::string> pairs(const std::string& option, const Strings& texts) {
-  std::map<std::string, std::string> all;
-  for (const std::string& text : texts) {
-    if (!all.insert(split_pair(option, text)).second) {
-      throw ConfigError("--{} {}: the name stands twice", option, text);
-    }
-  }
-  return all;
-}
-
 std::vector<InputShape> input_shapes(const package::Package& package) {
   std::vector<InputShape> shapes;
   for (const package::Port& port : package.inputs) shapes.push_back({port.name, port.dims});
@@ -79,7 +69,7 @@ std::vector<InputShape> input_shapes(const package::Package& package) {
 std::map<std::string, npy::Array> read_golden(const RunOptions& run,
                                               const package::Package& package) {
   std::map<std::string, npy::Array> golden;
-  for (const auto& [name, file] : pairs("golden", run.golden)) {
+  for (const auto& [name, file] : split_pairs("golden", run.golden)) {
     Strings names;
     for (const package::Port& port : package.outputs) names.push_back(port.name);
     if (std::ranges::find(names, name) == names.end()) {
@@ -209,7 +199,7 @@ int run_command(const Strings& arguments) {
   }
   if (run.platform.empty()) run.platform = package.target.platform;
   const std::map<std::string, npy::Array> golden = read_golden(run, package);
-  const Samples samples = load_samples(input_shapes(package), pairs("input", run.inputs),
+  const Samples samples = load_samples(input_shapes(package), split_pairs("input", run.inputs),
                                        package.batch, run.samples, run.seed);
   PerfettoTrace trace;
   Machine machine({.platform = run.platform,
