@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <sys/resource.h>
 
+#include <cmath>
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -123,7 +124,7 @@ Report make_report(const RunOptions& run, const package::Package& package, Machi
   summary["runs"] = samples.runs;
   if (samples.drawn) summary["inputs_drawn_from_seed"] = run.seed;
   summary["simulated_seconds"] = result.seconds();
-  summary["simulated_cycles"] = static_cast<std::uint64_t>(result.seconds() * card.clock_hz + 0.5);
+  summary["simulated_cycles"] = std::llround(result.seconds() * card.clock_hz);
   summary["load_seconds"] = static_cast<double>(result.load_ps) * 1e-12;
   summary["seconds_per_inference"] = result.latency_seconds();
   summary["samples_per_second"] = result.samples_per_second(samples.samples, package.batch);

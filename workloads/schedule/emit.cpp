@@ -110,7 +110,7 @@ void Emitter::notify_peer(Stream& stream, std::uint32_t chip, std::uint32_t sema
   stream.add(isa::SetBase{base_peer, address::on_chip(chip, 0)}, 0);
   isa::Notify notify;
   notify.dst_base = base_peer;
-  notify.dst_offset = address::semaphores + 4 * semaphore_id;
+  notify.dst_offset = address::semaphores + std::uint64_t{semaphore_id} * 4;
   notify.value = 1;
   stream.add(notify, 0);
 }
