@@ -99,14 +99,15 @@ void ChipRings::write(std::uint32_t offset, std::uint32_t value) {
 }
 
 void ChipRings::start() {
-  const sc_core::sc_time poll(1, sc_core::SC_US);
-  const int patience = 1000;  // a boot takes a few microseconds
-  for (int tries = 0; read(reg::READY) != 1; ++tries) {
-    if (tries == patience) {
+  // A boot takes tens of microseconds; a core that is configured to crawl gets its time as well.
+  const sc_core::sc_time patience(1, sc_core::SC_SEC);
+  const sc_core::sc_time begin = sc_core::sc_time_stamp();
+  for (sc_core::sc_time pause(1, sc_core::SC_US); read(reg::READY) != 1; pause *= 1.5) {
+    if (sc_core::sc_time_stamp() - begin > patience) {
       throw MachineError("chip {}: the firmware does not come up; READY is {}", chip_,
                          read(reg::READY));
     }
-    sc_core::wait(poll);
+    sc_core::wait(pause);
   }
   const std::uint64_t sq = Host::bus_address(submissions_at_);
   const std::uint64_t cq = Host::bus_address(completions_at_);
