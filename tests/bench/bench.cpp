@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Measures how fast the simulator simulates: each workload is run several times as a process of its
-// own, and the median is reported. Usage: steppe-bench STEPPE_PROGRAM PACKAGE:LABEL… [--runs N]
-// [--json FILE]
+// own, and the median is reported; the control core likewise.
+// Usage: steppe-bench STEPPE_PROGRAM PACKAGE:LABEL… [--core ISS_PROGRAM:ELF] [--runs N] [--json
+// FILE]
 #include <fmt/format.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -27,14 +28,17 @@ ordered_json read_json(const std::filesystem::path& path) {
   return ordered_json::parse(file);
 }
 
-/// Runs a program to its end with its output thrown away; returns its peak memory in bytes.
-std::uint64_t run(const std::vector<std::string>& command) {
+/// Runs a program to its end with its output thrown away and, if a file is named, its messages in
+/// there; returns its peak memory in bytes.
+std::uint64_t run(const std::vector<std::string>& command,
+                  const std::filesystem::path& messages = {}) {
   const pid_t child = fork();
   if (child == 0) {
     std::vector<char*> arguments;
     for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
     arguments.push_back(nullptr);
     if (std::freopen("/dev/null", "w", stdout) == nullptr) _exit(126);
+    if (!messages.empty() && std::freopen(messages.c_str(), "w", stderr) == nullptr) _exit(126);
     execv(arguments[0], arguments.data());
     _exit(127);
   }
@@ -79,10 +83,36 @@ ordered_json measure(const std::string& program, const std::string& package,
           {"peak_memory_bytes", peak}};
 }
 
+ordered_json measure_core(const std::string& iss_and_elf, int runs) {
+  const std::size_t colon = iss_and_elf.rfind(':');
+  const auto messages =
+      std::filesystem::temp_directory_path() / fmt::format("steppe-bench-core-{}", getpid());
+  std::vector<double> rates;
+  for (int i = 0; i < runs; ++i) {
+    run({iss_and_elf.substr(0, colon), iss_and_elf.substr(colon + 1), "--stats"}, messages);
+    std::ifstream file(messages);
+    const std::string text{std::istreambuf_iterator<char>(file), {}};
+    const std::size_t unit = text.rfind(" MIPS");
+    if (unit == std::string::npos) throw std::runtime_error("no rate in '" + text + "'");
+    rates.push_back(std::stod(text.substr(text.rfind(' ', unit - 1))) * 1e6);
+  }
+  std::filesystem::remove(messages);
+  return {{"workload", "control-core-compute-loop"},
+          {"runs", runs},
+          {"instructions_per_second_median", median(rates)},
+          {"instructions_per_second_min", std::ranges::min(rates)},
+          {"instructions_per_second_max", std::ranges::max(rates)}};
+}
+
 void print(const ordered_json& rows) {
   fmt::print("{:<28} {:<11} {:>10} {:>10} {:>12} {:>12} {:>9}\n", "workload", "mode", "cycles",
              "wall s", "cycles/s", "eff. MAC/s", "peak MiB");
   for (const ordered_json& row : rows) {
+    if (row.contains("instructions_per_second_median")) {
+      fmt::print("{:<28} {:.1f} million instructions/s\n", row["workload"].get<std::string>(),
+                 row["instructions_per_second_median"].get<double>() / 1e6);
+      continue;
+    }
     fmt::print("{:<28} {:<11} {:>10} {:>10.4f} {:>12.3e} {:>12.3e} {:>9.1f}\n",
                row["workload"].get<std::string>(), row["mode"].get<std::string>(),
                row["simulated_cycles"].get<std::uint64_t>(),
@@ -94,11 +124,14 @@ void print(const ordered_json& rows) {
 
 int bench(const std::vector<std::string>& arguments) {
   std::string json_file;
+  std::string core;
   int runs = 5;
   std::vector<std::string> workloads;
   for (std::size_t i = 1; i < arguments.size(); ++i) {
     if (arguments[i] == "--json" && i + 1 < arguments.size()) {
       json_file = arguments[++i];
+    } else if (arguments[i] == "--core" && i + 1 < arguments.size()) {
+      core = arguments[++i];
     } else if (arguments[i] == "--runs" && i + 1 < arguments.size()) {
       runs = std::stoi(arguments[++i]);
     } else {
@@ -116,6 +149,7 @@ int bench(const std::vector<std::string>& arguments) {
       rows.push_back(measure(arguments[0], workload.substr(0, colon), label, mode, runs));
     }
   }
+  if (!core.empty()) rows.push_back(measure_core(core, runs));
   print(rows);
   if (!json_file.empty()) std::ofstream(json_file) << rows.dump(2) << '\n';
   return 0;

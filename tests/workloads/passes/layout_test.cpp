@@ -38,7 +38,7 @@ net::Shape out_shape(const net::Net& net, std::size_t i) {
 
 }  // namespace
 
-TEST_CASE("a convolution reads and writes NHWC; the ports transpose") {
+TEST_CASE("a convolution reads and writes NHWC, and the ports transpose") {
   Builder b;
   const net::Net net = laid_out(b.finish({b.conv(b.input("x", {1, 2, 6, 5}), 3, 3, 1)}));
   REQUIRE(net.layers.size() == 1);
