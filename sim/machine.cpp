@@ -9,7 +9,11 @@
 namespace steppe::sim {
 
 Machine::Machine(const MachineOptions& options)
-    : context_{.config = config_, .mode = options.mode, .timeline = options.timeline} {
+    : workers_(options.threads),
+      context_{.config = config_,
+               .mode = options.mode,
+               .timeline = options.timeline,
+               .workers = &workers_} {
   load_preset(options.platform, config_);
   for (const std::string& setting : options.settings) {
     const std::size_t equals = setting.find('=');

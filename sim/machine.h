@@ -19,6 +19,7 @@ struct MachineOptions {
   std::vector<std::string> settings;  ///< path=value
   Mode mode = Mode::functional;
   Timeline* timeline = nullptr;
+  std::size_t threads = 1;  ///< for arithmetic; simulated time does not depend on them
 };
 
 /// A card in its host. A process holds one.
@@ -38,6 +39,7 @@ class Machine {
 
  private:
   Config config_;
+  Workers workers_;
   SimContext context_;
   std::unique_ptr<Card> card_;
   std::unique_ptr<Host> host_;

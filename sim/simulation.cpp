@@ -2,6 +2,7 @@
 #include "sim/simulation.h"
 
 #include <chrono>
+#include <deque>
 
 #include "models/base/error.h"
 #include "models/fabric/transport.h"
@@ -70,12 +71,36 @@ double SimulationResult::samples_per_second(std::uint64_t samples, std::uint32_t
   return static_cast<double>(samples - batch) / flowing;
 }
 
+namespace {
+
+/// Hands each chip's tensor units the weight patterns of its shard, as views.
+class Patterns {
+ public:
+  Patterns(const Card& card, const package::Package& package) {
+    for (const package::Shard& shard : package.shards) {
+      auto& views = views_.emplace_back();
+      for (const package::WeightPattern& pattern : shard.patterns) {
+        views.push_back({pattern.channels, pattern.blocks, pattern.counts, pattern.density});
+      }
+      for (const auto& cluster : card.chips().at(shard.chip)->clusters) {
+        cluster->tensor.use_patterns(views);
+      }
+    }
+  }
+
+ private:
+  std::deque<std::vector<numerics::WeightPattern>> views_;  // stay where they are
+};
+
+}  // namespace
+
 SimulationResult simulate(Machine& machine, const package::Package& package,
                           const Samples& samples) {
   const bool functional = machine.context().mode == Mode::functional;
   machine.context().describe_tag = [&package](std::uint32_t, std::uint32_t tag) {
     return tag <= package.debug.size() ? package.debug[tag - 1].layer : std::string{};
   };
+  const Patterns patterns(machine.card(), package);
   Runtime runtime(machine.host(), machine.runtime_params(), package, functional);
   SimulationResult result;
   if (functional) result.outputs = make_outputs(package, samples.runs);

@@ -9,6 +9,7 @@
 #include "models/base/address.h"
 #include "models/base/error.h"
 #include "models/isa/isa.h"
+#include "models/numerics/sparse.h"
 
 namespace steppe::sim {
 namespace {
@@ -32,6 +33,7 @@ class StreamCheck {
   isa::Instruction decode(std::span<const std::uint8_t> bytes, std::size_t& size) const;
   void count_tokens(const isa::Header& header);
   void check_operation(const isa::Instruction& instruction);
+  void check_pattern(const isa::Conv& conv) const;
   void check_copy(const isa::Copy& copy) const;
   void check_address(std::uint32_t base, std::uint64_t offset, std::uint64_t bytes,
                      const char* what) const;
@@ -115,6 +117,8 @@ void StreamCheck::check_operation(const isa::Instruction& instruction) {
     known_[set->reg] = true;
   } else if (const auto* add = std::get_if<isa::AddBase>(&instruction.operation)) {
     known_[add->reg] = false;  // its value depends on the turn of the loop
+  } else if (const auto* conv = std::get_if<isa::Conv>(&instruction.operation)) {
+    check_pattern(*conv);
   } else if (const auto* copy = std::get_if<isa::Copy>(&instruction.operation)) {
     check_copy(*copy);
   } else if (const auto* notify = std::get_if<isa::Notify>(&instruction.operation)) {
@@ -125,6 +129,22 @@ void StreamCheck::check_operation(const isa::Instruction& instruction) {
       balance_[{address::chip_of(to, shard_.chip), static_cast<std::uint32_t>(at / 4)}] +=
           std::int64_t{notify->value} * static_cast<std::int64_t>(times_);
     }
+  }
+}
+
+/// The time of bitmap records follows from the pattern alone, so that it has to be there.
+void StreamCheck::check_pattern(const isa::Conv& conv) const {
+  if (conv.encoding != static_cast<std::uint32_t>(numerics::Encoding::bitmap)) return;
+  if (conv.pattern == 0 || conv.pattern > shard_.patterns.size()) {
+    fail(fmt::format("pattern {} of a bitmap-encoded `conv`; the shard has {}", conv.pattern,
+                     shard_.patterns.size()));
+  }
+  const package::WeightPattern& pattern = shard_.patterns[conv.pattern - 1];
+  const std::uint64_t k = std::uint64_t{conv.kernel_h} * conv.kernel_w * conv.in_c;
+  const std::uint64_t blocks = ceil_div<std::uint64_t>(k, numerics::block);
+  if (pattern.channels != conv.out_c || pattern.blocks != blocks) {
+    fail(fmt::format("pattern {} is of {} channels with {} blocks, the `conv` has {} with {}",
+                     conv.pattern, pattern.channels, pattern.blocks, conv.out_c, blocks));
   }
 }
 

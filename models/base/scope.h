@@ -9,6 +9,7 @@
 #include "models/base/config.h"
 #include "models/base/stats.h"
 #include "models/base/timeline.h"
+#include "models/base/workers.h"
 
 namespace steppe {
 
@@ -31,6 +32,7 @@ struct SimContext {
   const Config& config;
   Mode mode = Mode::functional;
   Timeline* timeline = nullptr;
+  Workers* workers = nullptr;  ///< share out arithmetic; null: the simulation's thread alone
   StatRegistry stats;
   std::vector<ParamInfo> params;
   /// Names of layers by debug tag, for traces and faults; empty until a package is loaded.

@@ -43,6 +43,15 @@ double StatRegistry::value(const std::string& path) const {
   return entry.counter != nullptr ? static_cast<double>(entry.counter->value) : entry.formula();
 }
 
+double StatRegistry::sum(const std::string& name) const {
+  double total = 0;
+  for (const auto& [path, entry] : entries_) {
+    if (!path.ends_with("." + name)) continue;
+    total += entry.counter != nullptr ? static_cast<double>(entry.counter->value) : entry.formula();
+  }
+  return total;
+}
+
 void StatRegistry::reset() {
   for (auto& [path, entry] : entries_) {
     if (entry.counter != nullptr) entry.counter->value = 0;

@@ -14,7 +14,7 @@
 namespace steppe::isa {
 
 /// Raised with every change of the table that breaks old streams.
-inline constexpr std::uint32_t version = 1;
+inline constexpr std::uint32_t version = 2;
 inline constexpr std::uint32_t no_semaphore = 1023;
 inline constexpr std::size_t base_registers = 16;
 /// Base registers with a meaning when a stream starts: 0 holds zero; firmware points these to the
@@ -24,7 +24,7 @@ inline constexpr std::uint32_t base_output = 3;
 inline constexpr std::size_t max_loop_depth = 4;
 /// Instructions start at multiples of this many bytes.
 inline constexpr std::size_t alignment = 16;
-/// Bytes of one per-channel (int32 bias, fp32 multiplier) pair of `Conv`.
+/// Bytes of one per-channel (bias, fp32 multiplier) pair of `Conv`.
 inline constexpr std::size_t scale_pair_bytes = 8;
 
 /// Which kinds of queue take an instruction.

@@ -4,15 +4,10 @@
 #include <cmath>
 #include <cstdint>
 #include <span>
-#include <vector>
-
-#include "models/base/units.h"
 
 /// Number formats of the hardware models; the rules are in models/numerics/README.md. The reference
 /// executor does not use this code: it follows the same page on its own.
 namespace steppe::numerics {
-
-inline constexpr unsigned block = 32;  ///< weights in a sparse block
 
 /// Bounds and zero point of an int8 result.
 struct StoreRule {
@@ -46,35 +41,5 @@ void dequantise(std::span<const std::int8_t> q, float scale, std::int32_t zero,
 
 /// The correctly rounded fp32 exponential.
 float exp_fp32(float x);
-
-/// The shape of one output channel's sparse weight record.
-struct RecordShape {
-  std::uint32_t k = 0;           ///< weights of one output channel
-  std::uint32_t ratio_log2 = 0;  ///< 0 dense … 5: one in 32 kept
-
-  [[nodiscard]] std::uint32_t blocks() const { return ceil_div(k, block); }
-  [[nodiscard]] std::uint32_t kept() const { return block >> ratio_log2; }  ///< values in a block
-  [[nodiscard]] Bytes value_bytes() const { return ratio_log2 == 0 ? k : Bytes{blocks()} * kept(); }
-  [[nodiscard]] Bytes index_bytes() const {
-    return ratio_log2 == 0 ? 0 : ceil_div(Bytes{blocks()} * kept() * 5, Bytes{8});
-  }
-  /// Bytes from record to record as the compiler lays them out.
-  [[nodiscard]] Bytes pitch() const { return align_up(value_bytes() + index_bytes(), Bytes{16}); }
-};
-
-/// Encodes `dense` (shape.k values) as one record of shape.pitch() bytes at `out`.
-/// Throws ModelError where a block holds more non-zeros than the ratio keeps.
-void encode_record(std::span<const std::int8_t> dense, const RecordShape& shape,
-                   std::span<std::uint8_t> out);
-
-/// One non-zero of a record: its position in K and its value.
-struct SparseWeight {
-  std::uint32_t k;
-  std::int8_t value;
-};
-/// Appends the record's non-zero weights in rising k to `out`. Indices that point behind K are left
-/// out.
-void decode_record(std::span<const std::uint8_t> record, const RecordShape& shape,
-                   std::vector<SparseWeight>& out);
 
 }  // namespace steppe::numerics

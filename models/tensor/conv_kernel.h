@@ -3,51 +3,92 @@
 
 #include <cstdint>
 #include <span>
+#include <type_traits>
 #include <vector>
 
+#include "models/base/workers.h"
 #include "models/isa/isa.h"
-#include "models/numerics/numerics.h"
+#include "models/numerics/sparse.h"
 
 namespace steppe {
 
 /// Pointers to a Conv's operands; the ranges that the instruction spans have been checked.
 struct ConvOperands {
-  const std::int8_t* in = nullptr;
+  const std::uint8_t* in = nullptr;
   const std::uint8_t* weights = nullptr;
   const std::uint8_t* scales = nullptr;
   std::uint8_t* out = nullptr;
-  const std::int8_t* residual = nullptr;
+  const std::uint8_t* residual = nullptr;
   const std::int8_t* lut = nullptr;
+  const std::uint8_t* partial = nullptr;
 };
 
-/// Computes Conv instructions, following models/numerics/README.md. Keeps its buffers between
-/// calls.
-class ConvKernel {
- public:
-  void run(const isa::Conv& conv, const ConvOperands& operands);
+/// The shape of a Conv's weight records.
+numerics::RecordShape record_shape(const isa::Conv& conv);
 
-  /// Positions computed together.
-  static constexpr std::uint32_t tile = 32;
+/// A Conv's non-zero weights, by output channel.
+template <typename Item>
+class DecodedWeights {
+ public:
+  using Weight = numerics::SparseWeight<Item>;
+
+  void decode(const isa::Conv& conv, const std::uint8_t* records, Workers& workers);
+  [[nodiscard]] std::span<const Weight> channel(std::uint32_t channel) const {
+    return {weights_.data() + channel * room_, counts_[channel]};
+  }
 
  private:
-  /// An output position: where its window starts, and the bytes from the operands' starts to it.
-  struct Position {
-    std::int64_t row;
-    std::int64_t column;
-    std::size_t out;
-    std::size_t residual;
+  std::size_t room_ = 0;  ///< for the weights of one channel
+  std::vector<Weight> weights_;
+  std::vector<std::size_t> counts_;
+};
+
+/// An output position: where its window starts, and the bytes from the operands' starts to it.
+struct ConvPosition {
+  std::int64_t row;
+  std::int64_t column;
+  std::size_t out;
+  std::size_t residual;
+  std::size_t partial;
+};
+
+/// Computes Conv instructions, following models/numerics/README.md, with all workers. Keeps its
+/// buffers between calls. Item: std::int8_t or numerics::Bf16, the type of input and weights.
+template <typename Item>
+class ConvKernel {
+ public:
+  explicit ConvKernel(Workers& workers) : workers_(workers), scratch_(workers.count()) {}
+
+  void decode(const isa::Conv& conv, const ConvOperands& operands);
+  /// With the weights decoded last, which have to be the Conv's.
+  void compute(const isa::Conv& conv, const ConvOperands& operands);
+  void run(const isa::Conv& conv, const ConvOperands& operands) {
+    decode(conv, operands);
+    compute(conv, operands);
+  }
+  [[nodiscard]] const DecodedWeights<Item>& weights() const { return weights_; }
+
+ private:
+  /// What an input is widened to before it is multiplied.
+  using Activation = std::conditional_t<std::is_same_v<Item, std::int8_t>, std::int16_t, float>;
+
+  /// The buffers of one worker.
+  struct Scratch {
+    std::vector<ConvPosition> positions;  ///< those of the tile under work
+    std::vector<Activation> activations;  ///< [k][conv_loops::tile]
   };
 
-  void decode_weights(const isa::Conv& conv, const ConvOperands& operands);
-  void locate(const isa::Conv& conv, std::uint32_t first, std::uint32_t count);
-  void gather(const isa::Conv& conv, const ConvOperands& operands, std::uint32_t group);
-  void finish(const isa::Conv& conv, const ConvOperands& operands, std::uint32_t channel,
-              const std::int32_t* sums) const;
+  void gather(const isa::Conv& conv, const ConvOperands& operands, std::uint32_t group,
+              Scratch& scratch) const;
+  void compute_tile(const isa::Conv& conv, const ConvOperands& operands, std::uint32_t begin,
+                    std::uint32_t end, Scratch& scratch) const;
 
-  std::vector<numerics::SparseWeight> weights_;
-  std::vector<std::size_t> first_weight_;  ///< by output channel, and one more for the end
-  std::vector<Position> positions_;        ///< those of the tile under work
-  std::vector<std::int16_t> activations_;  ///< [k][tile]
+  Workers& workers_;
+  DecodedWeights<Item> weights_;
+  std::vector<Scratch> scratch_;
 };
+
+extern template class ConvKernel<std::int8_t>;
+extern template class ConvKernel<numerics::Bf16>;
 
 }  // namespace steppe

@@ -2,49 +2,40 @@
 #include "models/tensor/tensor_timing.h"
 
 #include <algorithm>
-#include <bit>
+#include <cmath>
+#include <random>
+#include <vector>
 
-#include "models/numerics/numerics.h"
+#include "models/tensor/lane_timing.h"
 
 namespace steppe {
 namespace {
 
-/// The sizes that the costs follow from.
-struct Sizes {
-  std::uint64_t positions;
-  std::uint64_t k;       ///< weights of an output channel
-  std::uint64_t blocks;  ///< of 32 along K
-  std::uint64_t block_cycles;
-  std::uint64_t lane_groups;  ///< over all groups
-  std::uint64_t column_groups;
-};
+constexpr Bytes item_bytes(std::uint32_t in_type) { return in_type == 0 ? 1 : 2; }
 
-Sizes sizes_of(const isa::Conv& conv, const EngineShape& shape) {
-  Sizes sizes{};
-  sizes.positions = std::uint64_t{conv.out_h} * conv.out_w;
-  sizes.k = std::uint64_t{conv.kernel_h} * conv.kernel_w * conv.in_c;
-  sizes.blocks = ceil_div<std::uint64_t>(sizes.k, numerics::block);
-  sizes.block_cycles = numerics::block >> conv.ratio_log2;
-  sizes.lane_groups = conv.groups * ceil_div<std::uint64_t>(conv.out_c / conv.groups, shape.lanes);
-  sizes.column_groups = ceil_div<std::uint64_t>(sizes.positions, shape.columns);
-  return sizes;
+/// Bytes of one result by `out_type`.
+constexpr Bytes result_bytes(std::uint32_t out_type) {
+  return out_type == 0 ? 1 : out_type == 2 ? 2 : 4;
 }
 
-std::uint64_t array_cycles(const Sizes& sizes, const EngineShape& shape) {
-  const std::uint64_t passes = sizes.lane_groups * sizes.column_groups;
-  const std::uint64_t whole =
-      ceil_div<std::uint64_t>(passes, shape.engines) * sizes.blocks * sizes.block_cycles;
-  const std::uint64_t splits = std::min(shape.columns / sizes.positions, sizes.blocks);
-  if (splits < 2) return whole;
-  // Few positions: the columns share out K, and a tree adds their sums up.
-  const auto levels = static_cast<std::uint64_t>(std::bit_width(splits - 1));
-  const std::uint64_t pass = ceil_div(sizes.blocks, splits) * sizes.block_cycles + levels;
-  return std::min(whole, ceil_div<std::uint64_t>(sizes.lane_groups, shape.engines) * pass);
+/// The cycles that are left of a pass where zero activation rows are skipped: lanes look past a
+/// few weights in a cycle, and each block takes the cycle of its broadcast at least. The lanes'
+/// queues are taken to even out what one lane skips and another does not.
+std::uint64_t after_skipping(std::uint64_t cycles, std::uint64_t blocks, const EngineShape& shape) {
+  if (!shape.dual_sparsity) return cycles;
+  const double left = std::max(1.0 - shape.zero_rows, 1.0 / (1.0 + shape.skip_window));
+  const auto some = static_cast<std::uint64_t>(std::ceil(static_cast<double>(cycles) * left));
+  return std::max(some, std::min(blocks, cycles));
 }
 
-Bytes bytes_read(const isa::Conv& conv, const Sizes& sizes, const EngineShape& shape) {
-  const numerics::RecordShape record{static_cast<std::uint32_t>(sizes.k), conv.ratio_log2};
-  const Bytes weights = conv.out_c * (record.value_bytes() + record.index_bytes());
+Bytes bytes_read(const isa::Conv& conv, const ConvSizes& sizes, const EngineShape& shape,
+                 std::uint64_t values) {
+  const Bytes item = item_bytes(conv.in_type);
+  const numerics::RecordShape record{.k = static_cast<std::uint32_t>(sizes.k),
+                                     .encoding = static_cast<numerics::Encoding>(conv.encoding),
+                                     .kept = conv.kept,
+                                     .item_bytes = static_cast<std::uint32_t>(item)};
+  const Bytes weights = values * item + conv.out_c * record.index_bytes();
   const Bytes lane_group_weights = weights / sizes.lane_groups;
 
   // The pixels under one column group, each once, however many kernel positions read it.
@@ -52,7 +43,7 @@ Bytes bytes_read(const isa::Conv& conv, const Sizes& sizes, const EngineShape& s
   const std::uint64_t width =
       (columns - 1) * conv.stride_w + std::uint64_t{conv.kernel_w - 1} * conv.dilation_w + 1;
   const Bytes column_group_pixels =
-      std::min<Bytes>(sizes.k * columns, Bytes{conv.in_c} * conv.kernel_h * width);
+      item * std::min<Bytes>(sizes.k * columns, Bytes{conv.in_c} * conv.kernel_h * width);
   const Bytes pixels = column_group_pixels * sizes.column_groups * conv.groups;
   const std::uint64_t lane_groups_a_group = sizes.lane_groups / conv.groups;
 
@@ -64,20 +55,100 @@ Bytes bytes_read(const isa::Conv& conv, const Sizes& sizes, const EngineShape& s
     const std::uint64_t copies = std::min<std::uint64_t>(shape.engines, sizes.column_groups);
     least = std::min(least, pixels * lane_groups_a_group + weights * copies);
   }
-  const Bytes residual = conv.has_residual != 0 ? sizes.positions * conv.out_c : 0;
-  return least + residual + Bytes{conv.out_c} * isa::scale_pair_bytes;
+  const Bytes results = sizes.positions * conv.out_c;
+  const Bytes residual = conv.has_residual != 0 ? results * result_bytes(conv.out_type) : 0;
+  const Bytes partial = conv.has_partial != 0 ? results * sizeof(std::uint32_t) : 0;
+  return least + residual + partial + Bytes{conv.out_c} * isa::scale_pair_bytes;
+}
+
+/// Weights of each block, drawn one by one with the density as their chance.
+std::vector<std::uint8_t> drawn_counts(const numerics::WeightPattern& pattern) {
+  std::vector<std::uint8_t> counts(std::size_t{pattern.channels} * pattern.blocks);
+  // The sum of the binomial distribution up to each count, against which one number is held.
+  std::array<double, numerics::block + 1> up_to{};
+  double chance = std::pow(1 - pattern.density, numerics::block);
+  double sum = 0;
+  for (std::uint32_t n = 0; n <= numerics::block; ++n) {
+    sum += chance;
+    up_to[n] = sum;
+    chance *= (numerics::block - n) / (n + 1.0) * pattern.density / (1 - pattern.density);
+  }
+  std::minstd_rand random(1);
+  for (std::uint8_t& count : counts) {
+    const double x = static_cast<double>(random()) / std::minstd_rand::max();
+    count = static_cast<std::uint8_t>(std::min<std::ptrdiff_t>(
+        std::ranges::lower_bound(up_to, x) - up_to.begin(), numerics::block));
+  }
+  return counts;
 }
 
 }  // namespace
 
-ConvCost conv_cost(const isa::Conv& conv, const EngineShape& shape) {
-  const Sizes sizes = sizes_of(conv, shape);
+ConvSizes::ConvSizes(const isa::Conv& conv, const EngineShape& shape)
+    : positions(std::uint64_t{conv.out_h} * conv.out_w),
+      k(std::uint64_t{conv.kernel_h} * conv.kernel_w * conv.in_c),
+      blocks(ceil_div<std::uint64_t>(k, numerics::block)),
+      lane_groups(conv.groups * ceil_div<std::uint64_t>(conv.out_c / conv.groups, shape.lanes)),
+      column_groups(ceil_div<std::uint64_t>(positions, shape.columns)),
+      splits(std::min(shape.columns / positions, blocks)) {}
+
+WeightLoad balanced_load(const isa::Conv& conv, const EngineShape& shape) {
+  const ConvSizes sizes(conv, shape);
+  const bool indexed = conv.encoding == static_cast<std::uint32_t>(numerics::Encoding::indexed);
+  const std::uint32_t kept = indexed ? conv.kept : numerics::block;
+  const std::uint64_t a_block = block_cycles(conv, shape, kept);
+  const auto pass = [&](std::uint64_t blocks) {
+    return after_skipping(blocks * a_block, blocks, shape);
+  };
+  WeightLoad load;
+  load.values = conv.out_c * (indexed ? sizes.blocks * kept : sizes.k);
+  const std::uint64_t passes = sizes.lane_groups * sizes.column_groups;
+  load.cycles = ceil_div<std::uint64_t>(passes, shape.engines) * pass(sizes.blocks);
+  if (sizes.splits >= 2) {
+    // Few positions: the columns share out K, and a tree adds their sums up.
+    const std::uint64_t split =
+        pass(ceil_div(sizes.blocks, sizes.splits)) + reduction_levels(sizes.splits);
+    load.cycles =
+        std::min(load.cycles, ceil_div<std::uint64_t>(sizes.lane_groups, shape.engines) * split);
+  }
+  return load;
+}
+
+WeightLoad pattern_load(const isa::Conv& conv, const EngineShape& shape,
+                        const numerics::WeightPattern& pattern) {
+  if (pattern.counts.empty() && pattern.density >= 1) return balanced_load(conv, shape);
+  std::vector<std::uint8_t> drawn;
+  if (pattern.counts.empty()) drawn = drawn_counts(pattern);
+  const std::span<const std::uint8_t> counts = drawn.empty() ? pattern.counts : drawn;
+
+  std::array<std::uint32_t, 256> cycles_of{};
+  for (std::uint32_t n = 0; n < cycles_of.size(); ++n) cycles_of[n] = block_cycles(conv, shape, n);
+  const auto cycles = [&](std::uint32_t channel, std::uint64_t block) {
+    return cycles_of[counts[std::uint64_t{channel} * pattern.blocks + block]];
+  };
+  PassTimer timer(conv, shape);
+  const ConvSizes& sizes = timer.sizes();
+  const auto time = [&](std::uint64_t splits, std::uint64_t rounds) {
+    std::vector<std::uint64_t> passes;
+    timer.add_passes(splits, cycles, passes);
+    for (std::uint64_t& pass : passes) pass = after_skipping(pass, sizes.blocks, shape);
+    return last_end(passes, rounds, shape.engines);
+  };
+  WeightLoad load;
+  for (const std::uint8_t count : counts) load.values += count;
+  load.cycles = time(1, sizes.column_groups);
+  if (sizes.splits >= 2) load.cycles = std::min(load.cycles, time(sizes.splits, 1));
+  return load;
+}
+
+ConvCost conv_cost(const isa::Conv& conv, const EngineShape& shape, const WeightLoad& load) {
+  const ConvSizes sizes(conv, shape);
   ConvCost cost;
-  cost.cycles = shape.start + Cycles{array_cycles(sizes, shape)} + shape.drain;
-  cost.read = bytes_read(conv, sizes, shape);
-  cost.written = sizes.positions * conv.out_c * (conv.out_type == 1 ? sizeof(float) : 1);
+  cost.cycles = shape.start + Cycles{load.cycles} + shape.drain;
+  cost.read = bytes_read(conv, sizes, shape, load.values);
+  cost.written = sizes.positions * conv.out_c * result_bytes(conv.out_type);
   cost.dense_macs = sizes.positions * conv.out_c * sizes.k;
-  cost.effective_macs = cost.dense_macs >> conv.ratio_log2;
+  cost.effective_macs = std::min(sizes.positions * load.values, cost.dense_macs);
   return cost;
 }
 

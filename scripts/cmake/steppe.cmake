@@ -39,6 +39,7 @@ if(MOLD)
 endif()
 
 find_package(PkgConfig REQUIRED)
+find_package(Threads REQUIRED)
 find_package(fmt REQUIRED)
 find_package(nlohmann_json REQUIRED)
 pkg_check_modules(SC REQUIRED IMPORTED_TARGET systemc tlm)

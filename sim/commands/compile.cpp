@@ -25,9 +25,33 @@ struct CompileOptions {
   ModelOptions model;
   std::string out, target, precision, partition, weights, reference, labels;
   Strings settings, calibrate, inputs, bindings;
-  std::uint32_t sparsity = 16;
+  net::Sparsity sparsity;
   bool timing_only = false;
 };
+
+net::Sparsity parse_sparsity(const std::string& text) {
+  const Strings ratios{"1", "2", "4", "8", "16", "32"};
+  if (std::ranges::find(ratios, text) != ratios.end()) {
+    return net::balanced(static_cast<std::uint32_t>(std::stoul(text)));
+  }
+  const std::string unstructured = "unstructured:";
+  if (text.starts_with(unstructured)) {
+    const double share =
+        detail::parse_number(text.substr(unstructured.size()), "", "--sparsity " + text);
+    if (share > 0 && share < 1) {
+      return {.encoding = numerics::Encoding::bitmap, .density = share};
+    }
+  } else if (text.ends_with(":32")) {
+    const std::uint64_t kept = parse_whole("--sparsity " + text, text.substr(0, text.size() - 3));
+    if (kept >= 1 && kept < numerics::block) {
+      return {.encoding = numerics::Encoding::indexed, .kept = static_cast<std::uint32_t>(kept)};
+    }
+  }
+  throw ConfigError(
+      "--sparsity {}: 1, 2, 4, 8, 16, 32, N:32 with N from 1 to 31, or unstructured:SHARE with a "
+      "share between 0 and 1 are right",
+      text);
+}
 
 std::optional<CompileOptions> parse(const Strings& arguments) {
   CompileOptions compile;
@@ -39,7 +63,8 @@ std::optional<CompileOptions> parse(const Strings& arguments) {
       "preset or YAML file to compile for");
   add("set", options::value(&compile.settings), "path=value: a parameter of the target");
   add("sparsity", options::value(&sparsity)->default_value("16"),
-      "1, 2, 4, 8, 16 or 32: one weight in so many is kept");
+      "1, 2, 4, 8, 16 or 32: one weight in so many is kept; N:32: N in each block of 32; "
+      "unstructured:SHARE: the largest, wherever they are");
   add("precision", options::value(&compile.precision)->default_value("int8"), "int8");
   add("partition", options::value(&compile.partition)->default_value("auto"),
       "auto or pipeline: layers in a row on each chip");
@@ -63,11 +88,7 @@ std::optional<CompileOptions> parse(const Strings& arguments) {
     return {};
   }
   compile.model.model = values["MODEL"].as<std::string>();
-  const Strings ratios{"1", "2", "4", "8", "16", "32"};
-  if (std::ranges::find(ratios, sparsity) == ratios.end()) {
-    throw ConfigError("--sparsity {}: the engines have 1, 2, 4, 8, 16 and 32", sparsity);
-  }
-  compile.sparsity = static_cast<std::uint32_t>(std::stoul(sparsity));
+  compile.sparsity = parse_sparsity(sparsity);
   if (compile.precision != "int8") {
     throw ConfigError("--precision {}: this version compiles int8 only", compile.precision);
   }

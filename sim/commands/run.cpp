@@ -5,6 +5,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <thread>
 
 #include "models/base/error.h"
 #include "models/fabric/transport.h"
@@ -29,6 +30,7 @@ struct RunOptions {
   std::string labels, out, trace;
   std::uint64_t samples = 1;
   std::uint64_t seed = 1;
+  std::uint64_t threads = 0;
 };
 
 std::optional<RunOptions> parse(const Strings& arguments) {
@@ -47,6 +49,8 @@ std::optional<RunOptions> parse(const Strings& arguments) {
       "NAME=FILE.npy: an output has to equal it bit for bit");
   add("labels", options::value(&run.labels), "FILE.npy: top-1 accuracy of the first output");
   add("set", options::value(&run.settings), "path=value: a parameter, see `steppe params`");
+  add("threads", options::value(&run.threads)->default_value(0),
+      "for arithmetic; 0: as many as there are processors. Results do not depend on it");
   add("trace", options::value(&run.trace), "FILE: a Perfetto trace");
   add("out", options::value(&run.out),
       "DIR for outputs/, stats.json, summary.json, config.yaml, host.json");
@@ -88,6 +92,13 @@ std::string format_seconds(double seconds) {
   return fmt::format("{:.3f} us", seconds * 1e6);
 }
 
+std::size_t thread_count(std::uint64_t wanted) {
+  constexpr std::uint64_t most = 256;
+  if (wanted > most) throw ConfigError("--threads {}: at most {}", wanted, most);
+  if (wanted != 0) return wanted;
+  return std::clamp<std::size_t>(std::thread::hardware_concurrency(), 1, most);
+}
+
 /// Everything that a run leaves behind.
 struct Report {
   ordered_json summary;
@@ -110,6 +121,14 @@ Report make_report(const RunOptions& run, const package::Package& package, Machi
   }
   if (!run.labels.empty() && !result.outputs.empty()) {
     report.accuracy = top1_accuracy(result.outputs.front(), npy::read(run.labels), run.labels);
+  }
+  const StatRegistry& stats = machine.context().stats;
+  if (const double wrong = stats.sum("pattern_mismatches"); wrong > 0) {
+    report.verdicts.push_back({"weight patterns", false,
+                               fmt::format("{} instructions' weights do not have the pattern that "
+                                           "their time was taken from",
+                                           wrong)});
+    report.pass = false;
   }
   const CardDescription card = machine.card().description();
   report.chips =
@@ -206,7 +225,8 @@ int run_command(const Strings& arguments) {
   Machine machine({.platform = run.platform,
                    .settings = run.settings,
                    .mode = functional ? Mode::functional : Mode::timing,
-                   .timeline = run.trace.empty() ? nullptr : &trace});
+                   .timeline = run.trace.empty() ? nullptr : &trace,
+                   .threads = functional ? thread_count(run.threads) : 1});
   check_target(package, machine.card().description());
   const SimulationResult result = simulate(machine, package, samples);
   const Report report = make_report(run, package, machine, samples, result, golden);

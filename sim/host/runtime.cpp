@@ -101,7 +101,7 @@ void ChipRings::write(std::uint32_t offset, std::uint32_t value) {
 void ChipRings::start() {
   // A boot takes tens of microseconds; a core that is configured to crawl gets its time as well.
   const sc_core::sc_time patience(1, sc_core::SC_SEC);
-  const sc_core::sc_time begin = sc_core::sc_time_stamp();
+  const sc_core::sc_time& begin = sc_core::sc_time_stamp();
   for (sc_core::sc_time pause(1, sc_core::SC_US); read(reg::READY) != 1; pause *= 1.5) {
     if (sc_core::sc_time_stamp() - begin > patience) {
       throw MachineError("chip {}: the firmware does not come up; READY is {}", chip_,

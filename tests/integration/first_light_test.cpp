@@ -43,6 +43,30 @@ TEST_CASE("digits: every output of the three-chip cards equals the reference bit
   }
 }
 
+TEST_CASE(
+    "digits: N:32 and unstructured weights equal the reference, with one time in both modes") {
+  Scratch scratch;
+  for (const std::string sparsity : {"5:32", "unstructured:0.15"}) {
+    const std::string common = " --target s30 --sparsity " + sparsity;
+    const Outcome compile =
+        run_steppe("compile " + digits("digits.onnx") + " -o " + scratch / "p" + common +
+                   " --calibrate image=" + digits("calibration.npy") + " --reference " +
+                   scratch / "reference" + " --input image=" + digits("images.npy"));
+    INFO(compile.output);
+    REQUIRE(compile.exit_code == 0);
+    const Outcome functional =
+        run_steppe(run_arguments(scratch, scratch / "p", "s30", "functional") + " --threads 3");
+    INFO(functional.output);
+    CHECK(functional.exit_code == 0);
+    const Outcome timing = run_steppe("run " + scratch / "p" +
+                                      " --mode timing --samples 360 --out " + scratch / "timing");
+    INFO(timing.output);
+    CHECK(timing.exit_code == 0);
+    CHECK(read_json(scratch / "timing/summary.json")["simulated_cycles"] ==
+          read_json(scratch / "functional/summary.json")["simulated_cycles"]);
+  }
+}
+
 TEST_CASE("digits: a wrong expectation fails with exit code 1 and names the element") {
   Scratch scratch;
   const std::string package = compile_digits(scratch, "s30");

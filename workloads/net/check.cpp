@@ -140,17 +140,21 @@ class Checker {
   }
 
   void check_sparsity(const Conv& op, std::uint64_t k) const {
-    require(op.ratio_log2 <= 5, "ratio_log2 {}; at most 5", op.ratio_log2);
-    if (op.ratio_log2 == 0 || !op.weights.has_data()) return;
-    const std::int64_t kept = block >> op.ratio_log2;
+    const Sparsity& sparsity = op.sparsity;
+    require(sparsity.kept >= 1 && sparsity.kept <= block, "{} weights kept of {}", sparsity.kept,
+            block);
+    require(sparsity.density > 0 && sparsity.density <= 1, "density {}; above 0, at most 1",
+            sparsity.density);
+    if (sparsity.encoding != numerics::Encoding::indexed || !op.weights.has_data()) return;
     const std::int8_t* row = op.weights.data->data();
     for (std::uint64_t oc = 0; oc < op.weights.size / k; ++oc, row += k) {
       for (std::uint64_t start = 0; start < k; start += block) {
         const std::uint64_t end = std::min<std::uint64_t>(start + block, k);
         const std::int64_t count =
             static_cast<std::int64_t>(end - start) - std::count(row + start, row + end, 0);
-        require(count <= kept, "output channel {}: block at {} holds {} weights, 1 in {} may stay",
-                oc, start, count, 1U << op.ratio_log2);
+        require(count <= sparsity.kept,
+                "output channel {}: block at {} holds {} weights, {} may stay", oc, start, count,
+                sparsity.kept);
       }
     }
   }

@@ -8,6 +8,8 @@
 #include <variant>
 #include <vector>
 
+#include "models/numerics/sparse.h"
+
 /// The quantised network: what the scheduler compiles and what the reference executor runs.
 ///
 /// Every tensor is int8 and lies as images x rows x pixels x channels, channels contiguous. Layers
@@ -49,6 +51,24 @@ struct Constant {
   [[nodiscard]] bool has_data() const { return data != nullptr; }
 };
 
+/// Which weights of a Conv may differ from zero, and how they are stored.
+struct Sparsity {
+  numerics::Encoding encoding = numerics::Encoding::dense;
+  std::uint32_t kept = numerics::block;  ///< indexed: weights in each block of 32 along K
+  double density = 1;                    ///< bitmap: share of the weights
+  /// Share of the weights that are stored.
+  [[nodiscard]] double stored() const {
+    return encoding == numerics::Encoding::indexed ? kept / double{numerics::block} : density;
+  }
+  bool operator==(const Sparsity&) const = default;
+};
+
+/// Block-balanced: one weight in `ratio`, a power of 2 up to 32; 1 is dense.
+constexpr Sparsity balanced(std::uint32_t ratio) {
+  if (ratio == 1) return {};
+  return {.encoding = numerics::Encoding::indexed, .kept = numerics::block / ratio};
+}
+
 /// Bounds of a stored int8 result.
 struct Clamp {
   std::int32_t low = -128;
@@ -68,7 +88,7 @@ struct Conv {
   std::uint32_t dilation_h = 1, dilation_w = 1;
   std::uint32_t pad_top = 0, pad_left = 0;  ///< bottom and right follow from the output's shape
   std::uint32_t groups = 1;
-  std::uint32_t ratio_log2 = 0;  ///< 1 in 2^n of each block of 32 along K may be non-zero
+  Sparsity sparsity;
   Clamp clamp;
   TensorId residual = no_tensor;  ///< shaped like the output
   float residual_scale = 0.0F;

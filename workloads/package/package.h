@@ -51,11 +51,20 @@ struct Program {
   std::vector<Stream> streams;
 };
 
+/// How many weights each block of one Conv's bitmap records holds; see numerics::WeightPattern.
+struct WeightPattern {
+  std::uint32_t channels = 0;
+  std::uint32_t blocks = 0;  ///< of one channel
+  std::vector<std::uint8_t> counts;
+  double density = 1.0;
+};
+
 /// What runs on one chip.
 struct Shard {
   std::uint32_t chip = 0;
   std::vector<Segment> segments;
-  Program init;  ///< may be empty
+  std::vector<WeightPattern> patterns;  ///< that Conv instructions name, number 1 first
+  Program init;                         ///< may be empty
   Program run;
 };
 

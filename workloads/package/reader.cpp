@@ -153,6 +153,12 @@ class Reader {
     for_each(shard.segments(), [&](const wire::Segment& segment, std::size_t i) {
       result.segments.push_back(read_segment(segment, fmt::format("{}.segments[{}]", field, i)));
     });
+    for_each(shard.patterns(), [&](const wire::WeightPattern& pattern, std::size_t) {
+      result.patterns.push_back({.channels = pattern.channels(),
+                                 .blocks = pattern.blocks(),
+                                 .counts = numbers(pattern.counts()),
+                                 .density = pattern.density()});
+    });
     result.init = read_program(shard.init(), field + ".init");
     result.run = read_program(shard.run(), field + ".run");
     return result;

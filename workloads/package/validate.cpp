@@ -6,6 +6,7 @@
 
 #include "models/base/address.h"
 #include "models/base/error.h"
+#include "models/numerics/sparse.h"
 #include "workloads/package/format.h"
 
 namespace steppe::package {
@@ -16,6 +17,8 @@ constexpr std::uint32_t max_chips = 255;
 constexpr std::uint32_t max_clusters = (address::dram - address::sram) / address::sram_window;
 constexpr Bytes max_dram_bytes = address::local_mask + 1 - address::dram;
 constexpr Bytes max_block_bytes = address::local_mask + 1;
+constexpr std::size_t max_patterns = (1U << 20) - 1;  // a number has 20 bits, 0 is none
+constexpr std::uint64_t max_counts = std::uint64_t{1} << 30;
 constexpr std::size_t max_tags = 0xffff;  // a tag has 16 bits, and 0 stands for none
 
 /// A piece of a longer address range.
@@ -73,6 +76,7 @@ class Validator {
       require(chips.insert(shard.chip).second, field + ".chip", "{} has a shard already",
               shard.chip);
       check_segments(shard, field);
+      check_patterns(shard, field);
       check_program(shard, shard.init, field + ".init");
       check_program(shard, shard.run, field + ".run");
       require(!shard.run.streams.empty(), field + ".run.streams", "is empty");
@@ -169,6 +173,33 @@ class Validator {
           {segment.dram_offset, segment.dram_offset + segment.bytes, field + ".dram_offset"});
     }
     check_apart(std::move(intervals));
+  }
+
+  void check_patterns(const Shard& shard, const std::string& shard_field) const {
+    require(shard.patterns.size() <= max_patterns, shard_field + ".patterns",
+            "has {} entries; instructions count to {}", shard.patterns.size(), max_patterns);
+    for (std::size_t i = 0; i < shard.patterns.size(); ++i) {
+      const WeightPattern& pattern = shard.patterns[i];
+      const std::string field = indexed(shard_field + ".patterns", i);
+      require(pattern.channels >= 1, field + ".channels", "is 0");
+      require(pattern.blocks >= 1, field + ".blocks", "is 0");
+      require(pattern.density > 0 && pattern.density <= 1, field + ".density",
+              "{}; above 0 and at most 1 are right", pattern.density);
+      if (pattern.counts.empty()) {
+        require(package_.timing_only, field + ".counts", "is absent, but timing_only is not set");
+        // Counts are drawn for it, so that a wrong extent must not ask for all memory.
+        require(std::uint64_t{pattern.channels} * pattern.blocks <= max_counts, field + ".blocks",
+                "{} of {} channels; a pattern has at most {} blocks", pattern.blocks,
+                pattern.channels, max_counts);
+        continue;
+      }
+      require(pattern.counts.size() == std::uint64_t{pattern.channels} * pattern.blocks,
+              field + ".counts", "has {} entries for {} channels of {} blocks",
+              pattern.counts.size(), pattern.channels, pattern.blocks);
+      const std::uint8_t most = std::ranges::max(pattern.counts);
+      require(most <= numerics::block, field + ".counts", "holds {}; a block has {} weights", most,
+              numerics::block);
+    }
   }
 
   void check_program(const Shard& shard, const Program& program, const std::string& where) const {

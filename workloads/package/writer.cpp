@@ -72,9 +72,15 @@ class ManifestBuilder {
   Offset<wire::Shard> add(const Shard& shard) {
     std::vector<Offset<wire::Segment>> segments;
     for (const Segment& segment : shard.segments) segments.push_back(add(segment));
+    std::vector<Offset<wire::WeightPattern>> patterns;
+    for (const WeightPattern& pattern : shard.patterns) {
+      patterns.push_back(wire::CreateWeightPatternDirect(
+          builder_, pattern.channels, pattern.blocks,
+          pattern.counts.empty() ? nullptr : &pattern.counts, pattern.density));
+    }
     const auto init = add(shard.init);
     const auto run = add(shard.run);
-    return wire::CreateShardDirect(builder_, shard.chip, &segments, init, run);
+    return wire::CreateShardDirect(builder_, shard.chip, &segments, &patterns, init, run);
   }
 
   const Package& package_;

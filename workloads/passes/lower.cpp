@@ -2,7 +2,6 @@
 #include "workloads/passes/lower.h"
 
 #include <algorithm>
-#include <bit>
 
 #include "models/base/error.h"
 #include "workloads/passes/fuse.h"
@@ -27,7 +26,7 @@ const char* kind_name(const net::Layer& layer) {
 }
 
 double density_of(const net::Conv& conv) {
-  if (!conv.weights.has_data()) return 1.0 / static_cast<double>(1U << conv.ratio_log2);
+  if (!conv.weights.has_data()) return conv.sparsity.stored();
   const auto zeros = std::count(conv.weights.data->begin(), conv.weights.data->end(), 0);
   return 1.0 - static_cast<double>(zeros) / static_cast<double>(conv.weights.size);
 }
@@ -41,7 +40,7 @@ void describe(const net::Net& net, const std::vector<Range>& ranges, LowerReport
     row.shape = net.tensor(net::output_of(layer)).shape;
     row.macs = net::dense_macs(net, layer);
     if (const auto* conv = std::get_if<net::Conv>(&layer.op)) {
-      row.ratio = 1U << conv->ratio_log2;
+      row.sparsity = conv->sparsity;
       row.density = density_of(*conv);
     }
     report.layers.push_back(std::move(row));
@@ -54,9 +53,6 @@ void describe(const net::Net& net, const std::vector<Range>& ranges, LowerReport
 }  // namespace
 
 net::Net lower(const graph::Graph& graph, const LowerOptions& options, LowerReport* report) {
-  if (!std::has_single_bit(options.sparsity) || options.sparsity > 32) {
-    throw ConfigError("sparsity {}; the tensor engine has 1, 2, 4, 8, 16 and 32", options.sparsity);
-  }
   const std::vector<Step> steps = fuse(graph);
   Layout layout = lay_out(graph, steps);
   graph::Graph pruned = graph;

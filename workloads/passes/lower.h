@@ -13,8 +13,7 @@
 namespace steppe::passes {
 
 struct LowerOptions {
-  /// Of each block of 32 weights along K, 32 / sparsity stay: 1, 2, 4, 8, 16 or 32.
-  std::uint32_t sparsity = 16;
+  net::Sparsity sparsity = net::balanced(16);  ///< that weights are pruned to
   /// Inputs whose activations set the scales; drawn from `seed` where there are none.
   std::vector<Sample> samples;
   std::uint64_t seed = 1;
@@ -28,7 +27,7 @@ struct LayerReport {
   std::vector<std::string> nodes;  ///< ONNX nodes it came from
   net::Shape shape;                ///< of its output
   std::uint64_t macs = 0;          ///< dense
-  std::uint32_t ratio = 1;         ///< 1 in `ratio` weights may be non-zero
+  net::Sparsity sparsity;          ///< of a Conv
   double density = 1.0;            ///< share of the weights that are not zero
 };
 
@@ -47,7 +46,7 @@ struct LowerReport {
 
 /// Fuses, lays out, prunes, calibrates and quantises; the result has passed net::check. The same
 /// arguments give the same network. Throws ModelError naming node, operator and what would be
-/// right; ConfigError for a sparsity that the engine does not have.
+/// right.
 net::Net lower(const graph::Graph& graph, const LowerOptions& options,
                LowerReport* report = nullptr);
 

@@ -75,7 +75,9 @@ isa::Conv Emitter::conv_template(const net::Conv& layer) const {
   op.dilation_w = layer.dilation_w;
   op.pad_left = layer.pad_left;
   op.groups = layer.groups;
-  op.ratio_log2 = layer.ratio_log2;
+  op.encoding = static_cast<std::uint32_t>(layer.sparsity.encoding);
+  op.kept = layer.sparsity.kept;
+  op.pattern = tile.pattern;
   op.weight_pitch = u32(tile.scales_offset / op.out_c);
   op.in_zero = tensor(layer.in).quant.zero;
   op.out_zero = tensor(layer.out).quant.zero;

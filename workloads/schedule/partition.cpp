@@ -23,14 +23,14 @@ double conv_seconds(const net::Net& network, const net::Conv& conv, const Target
   const std::uint64_t k = conv.weights.size / out.c;
   const std::uint64_t positions = std::uint64_t{out.n} * out.h * out.w;
   const std::uint64_t blocks = ceil_div<std::uint64_t>(k, numerics::block);
-  const std::uint64_t cycles_per_block = numerics::block >> conv.ratio_log2;
+  const double cycles_per_block = numerics::block * conv.sparsity.stored();
   const std::uint64_t lane_groups =
       conv.groups * ceil_div<std::uint64_t>(out.c / conv.groups, target.lanes);
   const double columns_used =
       static_cast<double>(std::min<std::uint64_t>(positions, target.columns)) / target.columns;
   const double passes = static_cast<double>(ceil_div<std::uint64_t>(positions, target.columns)) *
                         static_cast<double>(lane_groups) * columns_used;
-  const double cycles = passes * static_cast<double>(blocks * cycles_per_block) / target.engines;
+  const double cycles = passes * static_cast<double>(blocks) * cycles_per_block / target.engines;
   return cycles / rows_in_parallel(out, target) / target.clock_hz;
 }
 
@@ -53,11 +53,19 @@ std::uint64_t crossing_bytes(const net::Net& network, std::uint32_t cut) {
 
 }  // namespace
 
+numerics::RecordShape record_shape(const net::Net& network, const net::Conv& conv) {
+  const std::uint32_t channels = network.tensor(conv.out).shape.c;
+  return {.k = static_cast<std::uint32_t>(conv.weights.size / channels),
+          .encoding = conv.sparsity.encoding,
+          .kept = conv.sparsity.kept};
+}
+
 Bytes weight_bytes(const net::Net& network, const net::Conv& conv) {
   const std::uint32_t channels = network.tensor(conv.out).shape.c;
-  const numerics::RecordShape record{static_cast<std::uint32_t>(conv.weights.size / channels),
-                                     conv.ratio_log2};
-  return channels * (record.pitch() + isa::scale_pair_bytes);
+  const numerics::RecordShape record = record_shape(network, conv);
+  const double values = record.k * conv.sparsity.stored();
+  return channels *
+         (record.pitch(static_cast<std::uint64_t>(std::ceil(values))) + isa::scale_pair_bytes);
 }
 
 double estimate_seconds(const net::Net& network, const net::Layer& layer, const Target& target,

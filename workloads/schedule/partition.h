@@ -24,7 +24,10 @@ double estimate_seconds(const net::Net& network, const net::Layer& layer, const 
 /// Cuts the layers into at most target.chips stages so that the slowest is as fast as can be.
 std::vector<Stage> partition(const net::Net& network, const Target& target);
 
-/// Bytes of a Conv's weight records and scale pairs.
+/// The shape of a Conv's weight records.
+numerics::RecordShape record_shape(const net::Net& network, const net::Conv& conv);
+
+/// About the bytes of a Conv's weight records and scale pairs.
 Bytes weight_bytes(const net::Net& network, const net::Conv& conv);
 
 }  // namespace steppe::schedule

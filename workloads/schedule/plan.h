@@ -59,6 +59,7 @@ struct Tile {
   Bytes bytes = 0;
   std::uint64_t scales_offset = 0;  ///< within the tile, where there are any
   std::uint64_t lut_offset = 0;
+  std::uint32_t pattern = 0;  ///< number of its weight pattern in the shard's list, 0 for none
   std::uint64_t dram_offset = 0;
   bool resident = false;          ///< loaded once, by the init program
   std::uint64_t sram_offset = 0;  ///< of a resident tile
@@ -72,6 +73,7 @@ struct ShardPlan {
   std::vector<Step> steps;
   std::map<net::TensorId, Window> windows;
   std::vector<Tile> tiles;                                       ///< in layer order
+  std::vector<package::WeightPattern> patterns;                  ///< of tiles with bitmap records
   std::map<std::uint32_t, std::vector<std::uint32_t>> tiles_of;  ///< by layer, indices into tiles
   std::uint64_t stream_buffer_offset = 0;  ///< two buffers for tiles that are not resident
   Bytes stream_buffer_bytes = 0;

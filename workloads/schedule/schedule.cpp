@@ -2,6 +2,7 @@
 #include "workloads/schedule/schedule.h"
 
 #include <algorithm>
+#include <cmath>
 #include <deque>
 
 #include "models/base/error.h"
@@ -79,6 +80,8 @@ package::Shard make_shard(const net::Net& network, const ShardPlan& plan,
   const package::Segment weights = weights_segment(network, plan, options.timing_only, storage);
   if (weights.bytes != 0) shard.segments.push_back(weights);
 
+  shard.patterns = plan.patterns;
+
   const ShardStreams streams = emit_shard(network, plan, transfers);
   const std::uint64_t base = align_up<std::uint64_t>(plan.dram_bytes, 4096);
   std::vector<std::uint8_t> bytes;
@@ -102,7 +105,9 @@ void count_macs(const net::Net& network, package::Package& package) {
     const std::uint64_t macs = net::dense_macs(network, layer);
     const auto* conv = std::get_if<net::Conv>(&layer.op);
     package.dense_macs += macs;
-    package.effective_macs += conv != nullptr ? macs >> conv->ratio_log2 : macs;
+    const double stored = conv != nullptr ? conv->sparsity.stored() : 1.0;
+    package.effective_macs +=
+        static_cast<std::uint64_t>(std::llround(static_cast<double>(macs) * stored));
   }
 }
 

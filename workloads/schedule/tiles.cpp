@@ -2,6 +2,7 @@
 #include "workloads/schedule/tiles.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 #include "models/base/error.h"
@@ -18,16 +19,27 @@ constexpr Bytes stream_buffer_limit = Bytes{2} << 20;
 constexpr Bytes part_alignment = 16;
 constexpr Bytes lut_bytes = 256;
 
-numerics::RecordShape record_shape(const net::Net& network, const net::Conv& conv) {
-  const std::uint32_t channels = network.tensor(conv.out).shape.c;
-  return {static_cast<std::uint32_t>(conv.weights.size / channels), conv.ratio_log2};
+/// Bytes from record to record: all of a layer's are as long as its longest.
+Bytes record_pitch(const net::Net& network, const net::Conv& conv) {
+  const numerics::RecordShape shape = record_shape(network, conv);
+  if (shape.encoding != numerics::Encoding::bitmap) return shape.pitch();
+  auto most = static_cast<std::uint64_t>(std::ceil(shape.k * conv.sparsity.density));
+  if (conv.weights.has_data()) {
+    most = 0;
+    const std::span<const std::int8_t> weights(*conv.weights.data);
+    for (std::size_t at = 0; at < weights.size(); at += shape.k) {
+      const auto zeros = std::ranges::count(weights.subspan(at, shape.k), std::int8_t{0});
+      most = std::max(most, shape.k - static_cast<std::uint64_t>(zeros));
+    }
+  }
+  return shape.pitch(most);
 }
 
-Tile conv_tile(const net::Net& network, std::uint32_t layer, const net::Conv& conv,
-               std::uint32_t begin, std::uint32_t end) {
+Tile conv_tile(const net::Conv& conv, Bytes pitch, std::uint32_t layer, std::uint32_t begin,
+               std::uint32_t end) {
   Tile tile{.layer = layer, .channel_begin = begin, .channel_end = end};
   const std::uint32_t channels = end - begin;
-  tile.scales_offset = channels * record_shape(network, conv).pitch();
+  tile.scales_offset = channels * pitch;
   tile.bytes = tile.scales_offset + channels * isa::scale_pair_bytes;
   if (conv.lut.size != 0) {
     tile.lut_offset = align_up(tile.bytes, part_alignment);
@@ -41,7 +53,8 @@ Tile whole_tile(const net::Net& network, std::uint32_t index) {
   const net::Layer& layer = network.layers[index];
   Tile tile{.layer = index};
   if (const auto* conv = std::get_if<net::Conv>(&layer.op)) {
-    return conv_tile(network, index, *conv, 0, network.tensor(conv->out).shape.c);
+    return conv_tile(*conv, record_pitch(network, *conv), index, 0,
+                     network.tensor(conv->out).shape.c);
   }
   if (const auto* matmul = std::get_if<net::MatMul>(&layer.op)) {
     tile.channel_end = network.tensor(matmul->out).shape.c;
@@ -60,7 +73,8 @@ Tile whole_tile(const net::Net& network, std::uint32_t index) {
 std::vector<Tile> split_conv(const net::Net& network, const Target& target, std::uint32_t index,
                              const net::Conv& conv, Bytes limit) {
   const std::uint32_t channels = network.tensor(conv.out).shape.c;
-  const Bytes per_channel = record_shape(network, conv).pitch() + isa::scale_pair_bytes;
+  const Bytes pitch = record_pitch(network, conv);
+  const Bytes per_channel = pitch + isa::scale_pair_bytes;
   const Bytes room = limit - (part_alignment + lut_bytes);
   const std::uint64_t fitting = room / per_channel / target.lanes * target.lanes;
   if (fitting == 0 || (conv.groups > 1 && fitting < channels)) {
@@ -73,10 +87,29 @@ std::vector<Tile> split_conv(const net::Net& network, const Target& target, std:
   std::vector<Tile> tiles;
   for (std::uint64_t begin = 0; begin < channels; begin += fitting) {
     const std::uint64_t end = std::min<std::uint64_t>(channels, begin + fitting);
-    tiles.push_back(conv_tile(network, index, conv, static_cast<std::uint32_t>(begin),
+    tiles.push_back(conv_tile(conv, pitch, index, static_cast<std::uint32_t>(begin),
                               static_cast<std::uint32_t>(end)));
   }
   return tiles;
+}
+
+/// How many weights the blocks of a tile's records hold.
+package::WeightPattern tile_pattern(const net::Net& network, const net::Conv& conv,
+                                    const Tile& tile) {
+  const numerics::RecordShape shape = record_shape(network, conv);
+  package::WeightPattern pattern{.channels = tile.channel_end - tile.channel_begin,
+                                 .blocks = shape.blocks(),
+                                 .density = conv.sparsity.density};
+  if (!conv.weights.has_data()) return pattern;
+  for (std::uint32_t channel = tile.channel_begin; channel < tile.channel_end; ++channel) {
+    const std::int8_t* row = conv.weights.data->data() + std::uint64_t{channel} * shape.k;
+    for (std::uint32_t begin = 0; begin < shape.k; begin += numerics::block) {
+      const std::uint32_t weights = std::min(numerics::block, shape.k - begin);
+      const auto zeros = std::count(row + begin, row + begin + weights, std::int8_t{0});
+      pattern.counts.push_back(static_cast<std::uint8_t>(weights - zeros));
+    }
+  }
+  return pattern;
 }
 
 /// The largest part of a DRAM-resident operand that a cluster reads in one step.
@@ -101,12 +134,12 @@ void copy_constant(const net::Constant<T>& constant, std::uint8_t* to) {
 void encode_conv(const net::Net& network, const net::Conv& conv, const Tile& tile,
                  std::vector<std::uint8_t>& bytes) {
   const numerics::RecordShape shape = record_shape(network, conv);
+  const Bytes pitch = tile.scales_offset / (tile.channel_end - tile.channel_begin);
   for (std::uint32_t channel = tile.channel_begin; channel < tile.channel_end; ++channel) {
     const std::uint32_t local = channel - tile.channel_begin;
     const std::span<const std::int8_t> dense(
         conv.weights.data->data() + std::uint64_t{channel} * shape.k, shape.k);
-    numerics::encode_record(dense, shape,
-                            std::span(bytes).subspan(local * shape.pitch(), shape.pitch()));
+    numerics::encode_record(dense, shape, std::span(bytes).subspan(local * pitch, pitch));
     std::uint8_t* pair = bytes.data() + tile.scales_offset + local * isa::scale_pair_bytes;
     std::memcpy(pair, &(*conv.bias.data)[channel], sizeof(std::int32_t));
     std::memcpy(pair + sizeof(std::int32_t), &(*conv.multiplier.data)[channel], sizeof(float));
@@ -170,6 +203,10 @@ void place_tiles(const net::Net& network, const Target& target, ShardPlan& plan)
       tiles = split_conv(network, target, i, *conv, plan.stream_buffer_bytes);
     }
     for (Tile& tile : tiles) {
+      if (conv != nullptr && conv->sparsity.encoding == numerics::Encoding::bitmap) {
+        plan.patterns.push_back(tile_pattern(network, *conv, tile));
+        tile.pattern = static_cast<std::uint32_t>(plan.patterns.size());
+      }
       tile.dram_offset = plan.dram_bytes;
       plan.dram_bytes += align_up(tile.bytes, dram_alignment);
       plan.weight_bytes += tile.bytes;

@@ -82,7 +82,7 @@ TEST_CASE("what was encoded is decoded") {
   conv.in_offset = (std::uint64_t{1} << 40) - 1;
   conv.in_c = 65535;
   conv.pad_top = -32768;
-  conv.ratio_log2 = 7;
+  conv.kept = 63;
   conv.has_lut = 1;
   conv.in_zero = -128;
   conv.clamp_high = 127;
@@ -98,7 +98,7 @@ TEST_CASE("what was encoded is decoded") {
   CHECK(back.in_c == 65535);
   CHECK(back.out_c == 0);
   CHECK(back.pad_top == -32768);
-  CHECK(back.ratio_log2 == 7);
+  CHECK(back.kept == 63);
   CHECK(back.has_residual == 0);
   CHECK(back.has_lut == 1);
   CHECK(back.in_zero == -128);

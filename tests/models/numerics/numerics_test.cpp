@@ -6,9 +6,7 @@
 #include <bit>
 #include <cmath>
 #include <limits>
-#include <random>
-
-#include "models/base/error.h"
+#include <vector>
 
 using namespace steppe;
 using namespace steppe::numerics;
@@ -72,61 +70,4 @@ TEST_CASE("exp at its edges: every float around them") {
     }
   }
   CHECK(wrong == 0);
-}
-
-TEST_CASE("a sparse record holds values block by block, then packed 5-bit indices") {
-  // K = 40: two blocks; ratio 16 keeps 2 of each. Block 0 has -3 at 1 and 7 at 31; block 1 has 5 at
-  // 4 (k = 36) and is filled up with a zero at index 0.
-  std::vector<std::int8_t> dense(40, 0);
-  dense[1] = -3;
-  dense[31] = 7;
-  dense[36] = 5;
-  const RecordShape shape{.k = 40, .ratio_log2 = 4};
-  CHECK(shape.blocks() == 2);
-  CHECK(shape.value_bytes() == 4);
-  CHECK(shape.index_bytes() == 3);  // 4 x 5 bits
-  CHECK(shape.pitch() == 16);
-  std::vector<std::uint8_t> record(16);
-  encode_record(dense, shape, record);
-  // Indices 1, 31, 0, 4 from the low bit on: 00001 | 11111 | 00000 | 00100
-  // = bits 0..19: 1000 0111 1100 0000 0100 (low first) -> 0xe1, 0x03, 0x02
-  const std::vector<std::uint8_t> expected{0xfd, 7, 0, 5, 0xe1, 0x03, 0x02, 0,
-                                           0,    0, 0, 0, 0,    0,    0,    0};
-  CHECK(record == expected);
-}
-
-TEST_CASE("records of every ratio give back their weights") {
-  std::mt19937 random(1);
-  for (std::uint32_t ratio_log2 = 0; ratio_log2 <= 5; ++ratio_log2) {
-    for (int round = 0; round < 50; ++round) {
-      const RecordShape shape{.k = 1 + static_cast<std::uint32_t>(random() % 200),
-                              .ratio_log2 = ratio_log2};
-      std::vector<std::int8_t> dense(shape.k, 0);
-      for (std::uint32_t b = 0; b < shape.blocks(); ++b) {
-        for (std::uint32_t i = random() % (shape.kept() + 1); i > 0; --i) {
-          const std::uint32_t k = b * block + random() % block;
-          if (k < shape.k) dense[k] = static_cast<std::int8_t>(random());
-        }
-      }
-      std::vector<std::uint8_t> record(shape.pitch());
-      encode_record(dense, shape, record);
-      std::vector<SparseWeight> weights;
-      decode_record(record, shape, weights);
-      std::vector<std::int8_t> back(shape.k, 0);
-      std::int64_t last = -1;
-      for (const SparseWeight& weight : weights) {
-        CHECK(std::int64_t{weight.k} > last);
-        last = weight.k;
-        back.at(weight.k) = weight.value;
-      }
-      CHECK(back == dense);
-    }
-  }
-}
-
-TEST_CASE("a block with too many weights is refused") {
-  const std::vector<std::int8_t> dense(32, 1);
-  const RecordShape shape{.k = 32, .ratio_log2 = 3};
-  std::vector<std::uint8_t> record(shape.pitch());
-  CHECK_THROWS_AS(encode_record(dense, shape, record), ModelError);
 }

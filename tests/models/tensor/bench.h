@@ -14,7 +14,7 @@ struct TensorBench : UnitBench<TensorUnit> {
 /// The Conv with all its operands relative to base register 1.
 inline isa::Conv in_slice(isa::Conv conv) {
   conv.in_base = conv.weights_base = conv.scales_base = conv.out_base = conv.residual_base =
-      conv.lut_base = 1;
+      conv.lut_base = conv.partial_base = 1;
   return conv;
 }
 

@@ -31,6 +31,13 @@ struct ConvCase {
 isa::Conv same_conv(std::uint32_t height, std::uint32_t width, std::uint32_t in_c,
                     std::uint32_t out_c, std::uint32_t kernel, std::uint32_t ratio_log2);
 
+/// Sets the encoding of block-balanced weights: 1 in 2^ratio_log2, 0 is dense.
+void set_ratio(isa::Conv& conv, std::uint32_t ratio_log2);
+
+/// Bytes of an input or weight, and of a result.
+std::uint32_t in_bytes(const isa::Conv& conv);
+std::uint32_t out_bytes(const isa::Conv& conv);
+
 /// Sets the pitches of `conv` to the tightest plus a random slack below `slack`, gives every
 /// operand a place, and fills the memory with random bytes, well-formed weight records, and pairs
 /// whose results use the whole int8 range.

@@ -16,7 +16,7 @@ constexpr std::uint64_t slice = address::sram_of(TensorBench::cluster);
 isa::Conv sound() {
   test::Random random(1);
   isa::Conv conv = test::same_conv(4, 6, 40, 8, 3, 2);
-  conv.has_residual = conv.has_lut = 1;
+  conv.has_residual = conv.has_lut = conv.has_partial = 1;
   return test::in_slice(test::place(random, conv, 0).conv);
 }
 
@@ -36,8 +36,9 @@ constexpr Wrong wrong_operands[] = {
     {"no kernel columns", [](isa::Conv& c) { c.kernel_w = 0; }},
     {"no groups", [](isa::Conv& c) { c.groups = 0; }},
     {"channels that groups do not divide", [](isa::Conv& c) { c.groups = 3; }},
-    {"a ratio beyond 32", [](isa::Conv& c) { c.ratio_log2 = 6; }},
-    {"an unknown output type", [](isa::Conv& c) { c.out_type = 2; }},
+    {"an unknown encoding", [](isa::Conv& c) { c.encoding = 3; }},
+    {"no weights kept", [](isa::Conv& c) { c.kept = 0; }},
+    {"more weights kept than a block has", [](isa::Conv& c) { c.kept = 33; }},
     {"bounds in the wrong order", [](isa::Conv& c) { c.clamp_low = c.clamp_high + 1; }},
     {"weight records in each other", [](isa::Conv& c) { c.weight_pitch = 16; }},
     {"output pixels in each other", [](isa::Conv& c) { c.out_pixel = 7; }},
@@ -54,6 +55,7 @@ constexpr Wrong wrong_places[] = {
     {"output", [](isa::Conv& c) { c.out_offset = 4096 - 4 * 6 * 8 + 1; }},
     {"residual", [](isa::Conv& c) { c.residual_offset = 4096 - 4 * 6 * 8 + 1; }},
     {"table", [](isa::Conv& c) { c.lut_offset = 4096 - 256 + 1; }},
+    {"partial sums", [](isa::Conv& c) { c.partial_offset = 4096 - 4 * 6 * 8 * 4 + 1; }},
 };
 
 }  // namespace
@@ -102,14 +104,15 @@ TEST_CASE("tensor faults: operands that leave the slice by one byte") {
   });
 }
 
-TEST_CASE("tensor faults: residual and table may be anywhere where they are not used") {
+TEST_CASE(
+    "tensor faults: residual, table and partial sums may be anywhere where they are not used") {
   TensorBench bench;
   bench.set("sram.size", "4096");
   bench.build();
   test::simulate([&] {
     isa::Conv conv = sound();
-    conv.has_residual = conv.has_lut = 0;
-    conv.residual_offset = conv.lut_offset = 1'000'000;
+    conv.has_residual = conv.has_lut = conv.has_partial = 0;
+    conv.residual_offset = conv.lut_offset = conv.partial_offset = 1'000'000;
     CHECK_FALSE(bench.execute(conv).fault);
   });
 }

@@ -20,7 +20,8 @@ double seconds(const isa::Conv& conv) {
   using Clock = std::chrono::steady_clock;
   test::Random random(1);
   test::ConvCase c = test::place(random, conv, 0);
-  ConvKernel kernel;
+  Workers workers(1);
+  ConvKernel<std::int8_t> kernel(workers);
   double fastest = 1e9;
   for (int i = 0; i < 15; ++i) {
     const auto begin = Clock::now();

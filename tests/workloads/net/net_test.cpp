@@ -150,7 +150,7 @@ TEST_CASE("convolution") {
   conv_of(net).lut = constant<std::int8_t>(255, 0);
   check_throws(net, "lut: 255 elements");
   net = small_net();
-  conv_of(net).ratio_log2 = 1;  // 16 of a block may stay, 18 are there
+  conv_of(net).sparsity = net::balanced(2);  // 16 of a block may stay, 18 are there
   check_throws(net, "block at 0 holds 18 weights");
 }
 

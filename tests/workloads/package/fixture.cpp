@@ -53,6 +53,7 @@ package::Shard shard(std::uint32_t chip, std::deque<ByteVector>& storage) {
   REQUIRE(streams.size() == 64);
   using package::SegmentKind;
   package::Shard result{.chip = chip};
+  result.patterns = {{.channels = 2, .blocks = 3, .counts = {0, 1, 32, 4, 5, 6}, .density = 0.25}};
   result.segments.push_back({.kind = SegmentKind::weights,
                              .name = "weights",
                              .bytes = weights.size(),

@@ -53,6 +53,13 @@ void check_equal(const package::Shard& a, const package::Shard& b) {
     CHECK(a.segments[i].bytes == b.segments[i].bytes);
     CHECK(std::ranges::equal(a.segments[i].data, b.segments[i].data));
   }
+  REQUIRE(a.patterns.size() == b.patterns.size());
+  for (std::size_t i = 0; i < a.patterns.size(); ++i) {
+    CHECK(a.patterns[i].channels == b.patterns[i].channels);
+    CHECK(a.patterns[i].blocks == b.patterns[i].blocks);
+    CHECK(a.patterns[i].counts == b.patterns[i].counts);
+    CHECK(a.patterns[i].density == b.patterns[i].density);
+  }
   check_equal(a.init, b.init);
   check_equal(a.run, b.run);
 }

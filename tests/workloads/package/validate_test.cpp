@@ -93,6 +93,28 @@ TEST_CASE("mistakes of ports are named") {
   });
 }
 
+TEST_CASE("mistakes of weight patterns are named") {
+  check_all({
+      {"shards[1].patterns[0].channels", [](Package& p) { p.shards[1].patterns[0].channels = 0; }},
+      {"shards[1].patterns[0].blocks", [](Package& p) { p.shards[1].patterns[0].blocks = 0; }},
+      {"shards[1].patterns[0].density", [](Package& p) { p.shards[1].patterns[0].density = 0; }},
+      {"shards[1].patterns[0].density", [](Package& p) { p.shards[1].patterns[0].density = 1.5; }},
+      {"shards[1].patterns[0].density",
+       [](Package& p) {
+         p.shards[1].patterns[0].density = std::numeric_limits<double>::quiet_NaN();
+       }},
+      {"shards[1].patterns[0].counts", [](Package& p) { p.shards[1].patterns[0].counts.clear(); }},
+      {"shards[1].patterns[0].counts",
+       [](Package& p) { p.shards[1].patterns[0].counts.push_back(1); }},
+      {"shards[1].patterns[0].counts", [](Package& p) { p.shards[1].patterns[0].counts[2] = 33; }},
+      {"shards[1].patterns[0].blocks",
+       [](Package& p) {
+         p.timing_only = true;
+         p.shards[1].patterns[0] = {.channels = 1U << 20, .blocks = 1U << 20};
+       }},
+  });
+}
+
 TEST_CASE("mistakes of segments are named") {
   check_all({
       {"shards[0].segments[0].name", [](Package& p) { p.shards[0].segments[0].name.clear(); }},

@@ -39,7 +39,7 @@ net::TensorId add_conv(net::Net& network, net::TensorId in, std::uint32_t channe
   conv.kernel_h = conv.kernel_w = kernel;
   conv.stride_h = conv.stride_w = stride;
   conv.pad_top = conv.pad_left = pad;
-  conv.ratio_log2 = 4;
+  conv.sparsity = net::balanced(16);
   conv.residual = residual;
   conv.residual_scale = 1.0F;
   conv.out = add_tensor(network, name + ".out", out);
