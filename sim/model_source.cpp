@@ -14,7 +14,9 @@ graph::Graph load_model(const ModelOptions& options) {
   constexpr std::string_view zoo = "zoo:";
   if (options.model.starts_with(zoo)) {
     return graph::zoo_model(options.model.substr(zoo.size()),
-                            {.batch = options.batch, .context = options.context});
+                            {.batch = options.batch,
+                             .context = options.context,
+                             .random_weights_seed = options.random_seed});
   }
   return graph::import_onnx(
       options.model, {.bindings = options.bindings, .random_weights_seed = options.random_seed});

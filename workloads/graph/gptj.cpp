@@ -2,17 +2,16 @@
 #include <cmath>
 
 #include "models/base/error.h"
-#include "workloads/graph/builder.h"
-#include "workloads/graph/random_weights.h"
 #include "workloads/graph/zoo.h"
+#include "workloads/graph/zoo_builder.h"
 
 namespace steppe::graph {
 namespace {
 
-class Decoder {
+class Decoder : private ZooBuilder {
  public:
   Decoder(const std::string& name, const GptJ& sizes, const ZooOptions& options)
-      : s_(sizes), o_(options), head_(sizes.hidden / sizes.heads), b_(name) {}
+      : ZooBuilder(name, options), s_(sizes), head_(sizes.hidden / sizes.heads) {}
 
   Graph run() {
     ValueId x = b_.input("hidden", DataType::fp32, {o_.batch, s_.hidden});
@@ -20,10 +19,7 @@ class Decoder {
     for (std::int64_t i = 0; i < s_.layers; ++i) x = layer(fmt::format("layer.{}", i), x);
     x = norm("final.norm", x);
     x = linear("head", x, s_.hidden, s_.vocabulary, true);
-    b_.rename(x, "logits");
-    b_.graph().outputs = {x};
-    check(b_.graph());
-    return std::move(b_.graph());
+    return finish(x, "logits");
   }
 
  private:
@@ -35,12 +31,7 @@ class Decoder {
     return node(name + ".sum", "Add", {feed_forward(name + ".feed_forward", normed), sum});
   }
 
-  ValueId norm(const std::string& name, ValueId x) {
-    return node(
-        name, "LayerNormalization",
-        {x, near(name + ".gain", {s_.hidden}, 1.0F), near(name + ".shift", {s_.hidden}, 0.0F)},
-        {{"axis", std::int64_t{1}}, {"epsilon", 1e-5F}});
-  }
+  ValueId norm(const std::string& name, ValueId x) { return layer_norm(name, x, 1, s_.hidden); }
 
   ValueId feed_forward(const std::string& name, ValueId x) {
     const ValueId up = linear(name + ".up", x, s_.hidden, s_.inner, true);
@@ -118,52 +109,15 @@ class Decoder {
     sine_ = b_.constant("rotary.sine", {s_.hidden}, std::move(sine));
   }
 
-  ValueId linear(const std::string& name, ValueId x, std::int64_t in, std::int64_t out, bool bias) {
-    const ValueId product = node(name, "MatMul", {x, weights(name + ".weight", {in, out})});
-    return bias ? node(name + ".add", "Add", {product, near(name + ".bias", {out}, 0.0F)})
-                : product;
-  }
-
-  ValueId node(const std::string& name, const std::string& op, std::vector<ValueId> inputs,
-               Attributes attributes = {}) {
-    b_.set_scope(name);
-    return b_.add(op, std::move(inputs), std::move(attributes));
-  }
-
-  ValueId weights(const std::string& name, const Shape& shape) {
-    if (!o_.random_weights_seed) return b_.constant(name, shape);
-    Random random(*o_.random_weights_seed, name);
-    const auto count = static_cast<std::size_t>(checked_elements(shape, name));
-    return b_.constant(name, shape, he_weights(random, count, static_cast<double>(shape[0])));
-  }
-
-  ValueId near(const std::string& name, const Shape& shape, float centre) {
-    if (!o_.random_weights_seed) return b_.constant(name, shape);
-    Random random(*o_.random_weights_seed, name);
-    std::vector<float> elements(static_cast<std::size_t>(checked_elements(shape, name)));
-    for (float& x : elements) x = centre + 0.05F * random.normal();
-    return b_.constant(name, shape, std::move(elements));
-  }
-
   const GptJ& s_;
-  const ZooOptions& o_;
   const std::int64_t head_;
-  Builder b_;
   ValueId cosine_ = no_value, sine_ = no_value;
 };
 
 }  // namespace
 
 Graph gptj_decode(const std::string& name, const GptJ& sizes, const ZooOptions& options) {
-  constexpr std::int64_t most = 65536;
-  if (options.batch < 1 || options.batch > most) {
-    throw ConfigError("zoo model '{}': a batch of {}; 1 to {} are possible", name, options.batch,
-                      most);
-  }
-  if (options.context < 1 || options.context > most) {
-    throw ConfigError("zoo model '{}': a context of {}; 1 to {} are possible", name,
-                      options.context, most);
-  }
+  check_options(name, options);
   STEPPE_CHECK(sizes.heads > 0 && sizes.hidden % sizes.heads == 0);
   STEPPE_CHECK(sizes.rotary % 2 == 0 && sizes.rotary <= sizes.hidden / sizes.heads);
   STEPPE_CHECK(sizes.hidden / sizes.heads % 2 == 0);

@@ -15,9 +15,19 @@ namespace {
 using Maker = std::function<Graph(const std::string&, const ZooOptions&)>;
 
 const std::map<std::string, Maker>& makers() {
+  const auto bert = [](const Bert& sizes) -> Maker {
+    return [sizes](const std::string& name, const ZooOptions& options) {
+      return bert_encoder(name, sizes, options);
+    };
+  };
   static const std::map<std::string, Maker> table{
-      {"gptj-6b", [](const std::string& name, const ZooOptions& options) {
-         return gptj_decode(name, GptJ{}, options);
+      {"gptj-6b", [](const std::string& name,
+                     const ZooOptions& options) { return gptj_decode(name, GptJ{}, options); }},
+      {"bert-base", bert({})},
+      {"bert-base-layer", bert({.layers = 1})},
+      {"bert-large", bert({.layers = 24, .hidden = 1024, .heads = 16, .inner = 4096})},
+      {"gemm-1024", [](const std::string& name, const ZooOptions& options) {
+         return matrix_product(name, 1024, options);
        }}};
   return table;
 }

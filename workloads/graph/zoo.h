@@ -11,9 +11,9 @@
 namespace steppe::graph {
 
 struct ZooOptions {
-  std::int64_t batch = 1;  ///< sequences that are decoded side by side
-  std::int64_t context =
-      256;  ///< positions of the key-value cache; the S30's published run has 256
+  std::int64_t batch = 1;  ///< sequences side by side
+  /// Tokens: of an encoder, or positions of a key-value cache. The S30's published run has 256.
+  std::int64_t context = 256;
   /// Gives the weights elements; without, the model has sizes only and can be timed.
   std::optional<std::uint64_t> random_weights_seed;
 };
@@ -44,5 +44,20 @@ struct GptJ {
 /// and attends to all positions. Attention and feed-forward run side by side on one normalisation.
 /// GELU is by erf; GPT-J's own, by tanh, differs from it by less than 5e-4.
 Graph gptj_decode(const std::string& name, const GptJ& sizes, const ZooOptions& options);
+
+/// Sizes of a BERT (Devlin et al. 2019); the defaults are those of BERT-base.
+struct Bert {
+  std::int64_t layers = 12;
+  std::int64_t hidden = 768;
+  std::int64_t heads = 12;
+  std::int64_t inner = 3072;
+};
+
+/// The encoder of a BERT over `context` tokens, all of which attend to all. Input `hidden` [batch,
+/// context, hidden]: the sums of the embeddings. Output `encoded`, of the same shape.
+Graph bert_encoder(const std::string& name, const Bert& sizes, const ZooOptions& options);
+
+/// Input `a` [batch * size, size] by a weight [size, size]; output `c`.
+Graph matrix_product(const std::string& name, std::int64_t size, const ZooOptions& options);
 
 }  // namespace steppe::graph
