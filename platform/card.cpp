@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "platform/card.h"
 
+#include <algorithm>
+#include <limits>
+
+#include "models/base/error.h"
 #include "platform/deadlock.h"
 
 namespace steppe {
@@ -25,6 +29,13 @@ Card::Card(sc_core::sc_module_name name, const Scope& scope)
     chips_.back()->pcie.a_out.bind(switch_.from);
     switch_.to.bind(chips_.back()->pcie.a_in);
   }
+  for (const auto& chip : chips_) {
+    if (chip->clusters.size() == chips_.front()->clusters.size()) continue;
+    throw ConfigError(
+        "{} has {} clusters, the chip before it {}; clusters may differ from each other, but all "
+        "chips have the same number",
+        scope.path(), chip->clusters.size(), chips_.front()->clusters.size());
+  }
   if (direct_links_) add_direct_links(scope);
 }
 
@@ -41,19 +52,28 @@ void Card::add_direct_links(const Scope& scope) {
 
 CardDescription Card::description() const {
   const Chip& chip = *chips_.front();
-  const Cluster& cluster = *chip.clusters.front();
-  const EngineShape& shape = cluster.tensor.shape();
   CardDescription is;
   is.chips = chip_count_;
   is.clusters = static_cast<std::uint32_t>(chip.clusters.size());
-  is.sram_bytes = cluster.sram.size();
-  is.dram_bytes = chip.dram.size();
-  is.engines = shape.engines;
-  is.lanes = shape.lanes;
-  is.columns = shape.columns;
-  is.clock_hz = cluster.tensor.clock();
-  is.vector_lanes = cluster.vector.lanes();
-  is.dram_bandwidth = chip.dram.peak_bandwidth();
+  is.sram_bytes = is.dram_bytes = ~Bytes{0};
+  is.vector_lanes = is.dram_bandwidth = std::numeric_limits<double>::infinity();
+  double slowest = std::numeric_limits<double>::infinity();
+  for (const auto& each : chips_) {
+    is.dram_bytes = std::min(is.dram_bytes, each->dram.size());
+    is.dram_bandwidth = std::min(is.dram_bandwidth, each->dram.peak_bandwidth());
+    for (const auto& cluster : each->clusters) {
+      is.sram_bytes = std::min(is.sram_bytes, cluster->sram.size());
+      is.vector_lanes = std::min(is.vector_lanes, cluster->vector.lanes());
+      const EngineShape& shape = cluster->tensor.shape();
+      const double rate = cluster->tensor.clock() * shape.engines * shape.lanes * shape.columns;
+      if (rate >= slowest) continue;
+      slowest = rate;
+      is.engines = shape.engines;
+      is.lanes = shape.lanes;
+      is.columns = shape.columns;
+      is.clock_hz = cluster->tensor.clock();
+    }
+  }
   is.noc_port_bandwidth = chip.noc.port_bandwidth();
   is.host_bandwidth = pcie_.payload_bandwidth();
   is.pcie_bandwidth = chip.pcie.payload_bandwidth();

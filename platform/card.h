@@ -13,7 +13,8 @@
 
 namespace steppe {
 
-/// What a compiler and a report need to know of a card. Bandwidths in bytes per second.
+/// What a compiler and a report need to know of a card. Bandwidths in bytes per second. Where chips
+/// or clusters differ, sizes are the smallest, and the engines those of the slowest cluster.
 struct CardDescription {
   std::uint32_t chips = 0;
   std::uint32_t clusters = 0;  ///< of a chip

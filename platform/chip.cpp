@@ -8,7 +8,7 @@ namespace steppe {
 
 Chip::Chip(sc_core::sc_module_name name, const Scope& scope, std::uint32_t number)
     : sc_module(name),
-      cluster_count_(scope, "clusters", 4, "", "clusters of the chip", {1, 16}),
+      cluster_count_(scope, "clusters", 4, "", "clusters of the chip", {1, 64}),
       noc("noc", scope.child("noc"), number),
       dram("dram", scope.child("dram"), address::dram),
       semaphores("semaphores", scope.child("semaphores")),
