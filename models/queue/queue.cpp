@@ -32,7 +32,10 @@ Queue::Queue(sc_core::sc_module_name name, const Scope& scope, std::uint32_t chi
   });
   scope.stat("unfinished", "ps", "time in a wait or an instruction that has not ended",
              [this] { return static_cast<double>(running() ? now_ps() - accounted_ps_ : 0); });
-  context_.stats.on_reset([this] { accounted_ps_ = now_ps(); });
+  context_.stats.on_reset([this] {
+    accounted_ps_ = now_ps();
+    idle_.value = 0;  // is part of a formula, so that the registry does not know it
+  });
   SC_THREAD(process);
 }
 
@@ -92,7 +95,12 @@ Fault Queue::run_stream() {
       wait(from_ps(ready - now_ps()));
       account(fetch_stall_);
     }
+    const std::uint64_t arrived = now_ps();
     if (!wait_for_tokens(instruction.header)) break;  // aborted
+    if (timeline_ != nullptr && now_ps() > arrived) {
+      timeline_->slice(track_, fmt::format("wait for {}", giver_names[stalled_by_]), arrived,
+                       now_ps());
+    }
     const std::uint64_t begin = now_ps();
     wait(issue_time_);
     if (const Fault fault = step(instruction, next, ended)) {
@@ -145,7 +153,8 @@ bool Queue::wait_for_tokens(const isa::Header& header) {
     const Giver giver = semaphores_.last_giver(blocked_on_);
     blocked_on_ = isa::no_semaphore;
     wait(semaphores_.latency());
-    account(stalls_[static_cast<std::size_t>(giver)]);
+    stalled_by_ = static_cast<std::size_t>(giver);
+    account(stalls_[stalled_by_]);
   }
   return true;
 }

@@ -105,6 +105,7 @@ class Queue : public sc_core::sc_module {
   std::uint32_t tag_ = 0;
   std::uint32_t blocked_on_ = isa::no_semaphore;
   std::uint32_t blocked_count_ = 0;
+  std::size_t stalled_by_ = 0;  ///< giver of the last wait
   std::vector<LoopLevel> loops_;
 
   std::uint64_t accounted_ps_ = 0;

@@ -11,6 +11,7 @@
 #include "models/fabric/transport.h"
 #include "sim/command.h"
 #include "sim/files.h"
+#include "sim/report/queues.h"
 #include "sim/report/trace.h"
 #include "sim/report/utilisation.h"
 #include "sim/report/verdict.h"
@@ -31,6 +32,7 @@ struct RunOptions {
   std::uint64_t samples = 1;
   std::uint64_t seed = 1;
   std::uint64_t threads = 0;
+  bool queues = false;
 };
 
 std::optional<RunOptions> parse(const Strings& arguments) {
@@ -51,6 +53,7 @@ std::optional<RunOptions> parse(const Strings& arguments) {
   add("set", options::value(&run.settings), "path=value: a parameter, see `steppe params`");
   add("threads", options::value(&run.threads)->default_value(0),
       "for arithmetic; 0: as many as there are processors. Results do not depend on it");
+  add("queues", options::bool_switch(&run.queues), "print where the time of each queue went");
   add("trace", options::value(&run.trace), "FILE: a Perfetto trace");
   add("out", options::value(&run.out),
       "DIR for outputs/, stats.json, summary.json, config.yaml, host.json");
@@ -103,6 +106,7 @@ std::size_t thread_count(std::uint64_t wanted) {
 struct Report {
   ordered_json summary;
   std::vector<ChipUtilisation> chips;
+  std::vector<QueueTime> queues;
   std::vector<Verdict> verdicts;
   std::optional<double> accuracy;
   bool pass = true;
@@ -131,8 +135,9 @@ Report make_report(const RunOptions& run, const package::Package& package, Machi
     report.pass = false;
   }
   const CardDescription card = machine.card().description();
-  report.chips =
-      utilisation(machine.context().stats, card, static_cast<double>(now_ps() - result.load_ps));
+  const auto elapsed_ps = static_cast<double>(now_ps() - result.load_ps);
+  report.chips = utilisation(stats, card, elapsed_ps);
+  report.queues = queue_times(stats, card, elapsed_ps);
 
   ordered_json& summary = report.summary;
   summary["status"] = report.pass ? "pass" : "fail";
@@ -157,6 +162,7 @@ Report make_report(const RunOptions& run, const package::Package& package, Machi
                                    {"detail", verdict.detail}});
   }
   summary["chips"] = to_json(report.chips);
+  summary["queues"] = to_json(report.queues);
   return report;
 }
 
@@ -180,6 +186,7 @@ void print(const RunOptions& run, const package::Package& package, const Samples
              result.samples_per_second(samples.samples, package.batch),
              tokens ? "tokens" : "samples");
   fmt::print("\n{}", format_table(report.chips));
+  if (run.queues) fmt::print("\n{}", format_table(report.queues));
 }
 
 Files result_files(const package::Package& package, Machine& machine,

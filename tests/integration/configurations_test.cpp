@@ -105,11 +105,11 @@ TEST_CASE("any configuration runs the shipped model, or is refused with the reas
     Scratch scratch;
     const Settings settings = draw_settings(random);
     CAPTURE(arguments(settings));
-    const Outcome compile =
-        run_steppe("compile " + digits("digits.onnx") + " -o " +
-                   scratch / "p --target s30 --calibrate image=" + digits("calibration.npy") +
-                   " --reference " + scratch / "reference --input image=" + digits("calibration.npy") +
-                   arguments(settings));
+    const Outcome compile = run_steppe(
+        "compile " + digits("digits.onnx") + " -o " +
+        scratch / "p --target s30 --calibrate image=" + digits("calibration.npy") +
+        " --reference " + scratch / "reference --input image=" + digits("calibration.npy") +
+        arguments(settings));
     INFO(compile.output);
     if (compile.exit_code != 0) {
       CHECK((compile.exit_code == 2 || compile.exit_code == 3));
@@ -117,9 +117,10 @@ TEST_CASE("any configuration runs the shipped model, or is refused with the reas
       continue;
     }
     ++ran;
-    const Outcome run = run_steppe("run " + scratch / "p --input image=" + digits("calibration.npy") +
-                                   " --golden logits=" + scratch / "reference/logits.npy --out " +
-                                   scratch / "out" + arguments(settings));
+    const Outcome run =
+        run_steppe("run " + scratch / "p --input image=" + digits("calibration.npy") +
+                   " --golden logits=" + scratch / "reference/logits.npy --out " + scratch / "out" +
+                   arguments(settings));
     INFO(run.output);
     REQUIRE(run.exit_code == 0);
     const double seconds = timed(scratch, settings);

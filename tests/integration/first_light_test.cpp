@@ -67,6 +67,26 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("digits: the time of every queue is accounted for, each part with its cause") {
+  Scratch scratch;
+  const std::string package = compile_digits(scratch, "s30");
+  const Outcome run =
+      run_steppe("run " + package + " --samples 20 --queues --out " + scratch / "out");
+  INFO(run.output);
+  REQUIRE(run.exit_code == 0);
+  CHECK(run.output.find("card.chip2.cluster3.vector.queue") != std::string::npos);
+  const auto queues = read_json(scratch / "out/summary.json")["queues"];
+  CHECK(queues.size() == 3 * (4 * 4 + 2));
+  for (const auto& queue : queues) {
+    CAPTURE(queue["queue"]);
+    double sum = 0;
+    for (const auto& [name, share] : queue.items()) {
+      if (name != "queue") sum += share.get<double>();
+    }
+    CHECK(sum == doctest::Approx(1.0).epsilon(1e-9));
+  }
+}
+
 TEST_CASE("digits: a wrong expectation fails with exit code 1 and names the element") {
   Scratch scratch;
   const std::string package = compile_digits(scratch, "s30");

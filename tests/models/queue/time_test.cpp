@@ -87,6 +87,13 @@ TEST_CASE("time adds up at any moment, and after a reset of the statistics") {
     bench.context.stats.reset();  // while idle
     sc_core::wait(30, sc_core::SC_NS);
     CHECK(bench.stat("load.idle") == 30'000);
+    // Idle time of before the reset that was booked when the next stream started.
+    bench.start(*bench.queues[0], "end\n");
+    sc_core::wait(1, sc_core::SC_US);
+    bench.context.stats.reset();
+    sc_core::wait(40, sc_core::SC_NS);
+    CHECK(bench.stat("load.idle") == 40'000);
+    CHECK(bench.accounted("load") == 40'000);
   });
 }
 
