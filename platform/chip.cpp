@@ -23,6 +23,7 @@ Chip::Chip(sc_core::sc_module_name name, const Scope& scope, std::uint32_t numbe
               collect_queues()),
       core("core", scope.child("core")),
       pcie("pcie", scope.child("pcie")),
+      energy(scope.child("energy"), scope, cluster_count_),
       queues_(collect_queues()),
       core_decoder_("core_decoder", number, address::control, control::CONTROL_BYTES) {
   for (const auto& cluster : clusters) cluster->attach(noc);

@@ -11,6 +11,7 @@
 #include "models/fabric/pcie.h"
 #include "models/riscv/control_core.h"
 #include "platform/cluster.h"
+#include "platform/energy.h"
 
 namespace steppe {
 
@@ -32,6 +33,7 @@ class Chip : public sc_core::sc_module {
   ControlCore core;
   /// End b is the chip; a is for the card to bind.
   PcieLink pcie;
+  EnergyModel energy;
 
   Chip(sc_core::sc_module_name name, const Scope& scope, std::uint32_t number);
 

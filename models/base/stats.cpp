@@ -43,10 +43,12 @@ double StatRegistry::value(const std::string& path) const {
   return entry.counter != nullptr ? static_cast<double>(entry.counter->value) : entry.formula();
 }
 
-double StatRegistry::sum(const std::string& name) const {
+double StatRegistry::sum(const std::string& begin, const std::string& end) const {
   double total = 0;
-  for (const auto& [path, entry] : entries_) {
-    if (!path.ends_with("." + name)) continue;
+  for (auto it = entries_.lower_bound(begin); it != entries_.end(); ++it) {
+    const auto& [path, entry] = *it;
+    if (!path.starts_with(begin)) break;
+    if (!path.ends_with(end)) continue;
     total += entry.counter != nullptr ? static_cast<double>(entry.counter->value) : entry.formula();
   }
   return total;

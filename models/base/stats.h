@@ -35,8 +35,8 @@ class StatRegistry {
   [[nodiscard]] nlohmann::ordered_json snapshot() const;
   /// The value of one statistic; throws InternalError where there is none of that path.
   [[nodiscard]] double value(const std::string& path) const;
-  /// The sum of all statistics whose path ends in `.name`.
-  [[nodiscard]] double sum(const std::string& name) const;
+  /// The sum of all statistics whose path begins with `begin` and ends with `end`.
+  [[nodiscard]] double sum(const std::string& begin, const std::string& end) const;
   /// Sets every counter to zero, then calls what `on_reset` was given.
   void reset();
   /// For formulas over what is no counter, such as the present moment.

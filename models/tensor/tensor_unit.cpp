@@ -72,6 +72,7 @@ TensorUnit::TensorUnit(sc_core::sc_module_name name, const Scope& scope, const S
   scope.stat("sram_bound", "ps", "time by which the SRAM held up instructions", sram_bound_);
   scope.stat("dense_macs", "", "multiply-accumulates without sparsity", dense_macs_);
   scope.stat("effective_macs", "", "multiply-accumulates of the weights stored", effective_macs_);
+  scope.stat("bf16_macs", "", "of them, in bf16", bf16_macs_);
   scope.stat("pattern_mismatches", "", "weight patterns that the weights do not have",
              pattern_mismatches_);
   scope.stat("rows", "", "activation rows that dual sparsity looked at, values known", rows_);
@@ -104,6 +105,7 @@ Fault TensorUnit::execute(const Command& command) {
   cycles_ += cost.cycles.count;
   dense_macs_ += cost.dense_macs;
   effective_macs_ += cost.effective_macs;
+  if (conv->in_type != 0) bf16_macs_ += cost.effective_macs;
   if (sram_ps > array_ps) sram_bound_ += sram_ps - array_ps;
   sc_core::wait(from_ps(std::max(array_ps, sram_ps)));
   return {};

@@ -84,6 +84,7 @@ class TensorUnit : public sc_core::sc_module, public ExecutionUnit {
   Counter sram_bound_;
   Counter dense_macs_;
   Counter effective_macs_;
+  Counter bf16_macs_;
   Counter pattern_mismatches_;
   Counter rows_;
   Counter zero_rows_;

@@ -23,6 +23,8 @@ VectorUnit::VectorUnit(sc_core::sc_module_name name, const Scope& scope, const S
                     {0, 100'000}) {
   scope.stat("instructions", "", "instructions executed", instructions_);
   scope.stat("cycles", "cycles", "cycles the lanes were busy", cycles_);
+  scope.stat("lane_ops", "", "element operations of the lanes", lane_ops_);
+  scope.stat("special_ops", "", "special functions", special_ops_);
   scope.stat("sram_bound", "ps", "time by which the SRAM held up instructions", sram_bound_);
 }
 
@@ -44,6 +46,8 @@ Fault VectorUnit::execute(const Command& command) {
   const std::uint64_t sram_ps = reserve_sram(port, sram_, work.read, work.written);
   ++instructions_;
   cycles_ += busy;
+  lane_ops_ += work.lane_ops;
+  special_ops_ += work.special_ops;
   if (sram_ps > lanes_ps) sram_bound_ += sram_ps - lanes_ps;
   sc_core::wait(from_ps(std::max(lanes_ps, sram_ps)));
   return {};

@@ -51,6 +51,8 @@ class VectorUnit : public sc_core::sc_module, public ExecutionUnit {
   Counter instructions_;
   Counter cycles_;
   Counter sram_bound_;
+  Counter lane_ops_;
+  Counter special_ops_;
 };
 
 /// The work of a vector instruction; its fault is bad_instruction for others.

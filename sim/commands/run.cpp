@@ -11,6 +11,7 @@
 #include "models/fabric/transport.h"
 #include "sim/command.h"
 #include "sim/files.h"
+#include "sim/report/energy.h"
 #include "sim/report/queues.h"
 #include "sim/report/trace.h"
 #include "sim/report/utilisation.h"
@@ -107,6 +108,7 @@ struct Report {
   ordered_json summary;
   std::vector<ChipUtilisation> chips;
   std::vector<QueueTime> queues;
+  CardEnergy energy;
   std::vector<Verdict> verdicts;
   std::optional<double> accuracy;
   bool pass = true;
@@ -127,7 +129,7 @@ Report make_report(const RunOptions& run, const package::Package& package, Machi
     report.accuracy = top1_accuracy(result.outputs.front(), npy::read(run.labels), run.labels);
   }
   const StatRegistry& stats = machine.context().stats;
-  if (const double wrong = stats.sum("pattern_mismatches"); wrong > 0) {
+  if (const double wrong = stats.sum("card.", ".pattern_mismatches"); wrong > 0) {
     report.verdicts.push_back({"weight patterns", false,
                                fmt::format("{} instructions' weights do not have the pattern that "
                                            "their time was taken from",
@@ -137,6 +139,7 @@ Report make_report(const RunOptions& run, const package::Package& package, Machi
   const CardDescription card = machine.card().description();
   const auto elapsed_ps = static_cast<double>(now_ps() - result.load_ps);
   report.chips = utilisation(stats, card, elapsed_ps);
+  report.energy = card_energy(stats, card, elapsed_ps, samples.samples);
   report.queues = queue_times(stats, card, elapsed_ps);
 
   ordered_json& summary = report.summary;
@@ -162,6 +165,7 @@ Report make_report(const RunOptions& run, const package::Package& package, Machi
                                    {"detail", verdict.detail}});
   }
   summary["chips"] = to_json(report.chips);
+  summary["energy"] = to_json(report.energy);
   summary["queues"] = to_json(report.queues);
   return report;
 }
@@ -185,6 +189,7 @@ void print(const RunOptions& run, const package::Package& package, const Samples
   fmt::print("throughput         {:.1f} {} per second\n",
              result.samples_per_second(samples.samples, package.batch),
              tokens ? "tokens" : "samples");
+  fmt::print("{}", format_line(report.energy));
   fmt::print("\n{}", format_table(report.chips));
   if (run.queues) fmt::print("\n{}", format_table(report.queues));
 }
