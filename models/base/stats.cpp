@@ -43,14 +43,19 @@ double StatRegistry::value(const std::string& path) const {
   return entry.counter != nullptr ? static_cast<double>(entry.counter->value) : entry.formula();
 }
 
+std::vector<std::string> StatRegistry::paths(const std::string& begin,
+                                             const std::string& end) const {
+  std::vector<std::string> found;
+  for (auto it = entries_.lower_bound(begin); it != entries_.end() && it->first.starts_with(begin);
+       ++it) {
+    if (it->first.ends_with(end)) found.push_back(it->first);
+  }
+  return found;
+}
+
 double StatRegistry::sum(const std::string& begin, const std::string& end) const {
   double total = 0;
-  for (auto it = entries_.lower_bound(begin); it != entries_.end(); ++it) {
-    const auto& [path, entry] = *it;
-    if (!path.starts_with(begin)) break;
-    if (!path.ends_with(end)) continue;
-    total += entry.counter != nullptr ? static_cast<double>(entry.counter->value) : entry.formula();
-  }
+  for (const std::string& path : paths(begin, end)) total += value(path);
   return total;
 }
 

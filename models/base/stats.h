@@ -35,6 +35,9 @@ class StatRegistry {
   [[nodiscard]] nlohmann::ordered_json snapshot() const;
   /// The value of one statistic; throws InternalError where there is none of that path.
   [[nodiscard]] double value(const std::string& path) const;
+  /// All paths that begin with `begin` and end with `end`.
+  [[nodiscard]] std::vector<std::string> paths(const std::string& begin,
+                                               const std::string& end) const;
   /// The sum of all statistics whose path begins with `begin` and ends with `end`.
   [[nodiscard]] double sum(const std::string& begin, const std::string& end) const;
   /// Sets every counter to zero, then calls what `on_reset` was given.

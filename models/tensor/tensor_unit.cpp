@@ -77,6 +77,13 @@ TensorUnit::TensorUnit(sc_core::sc_module_name name, const Scope& scope, const S
              pattern_mismatches_);
   scope.stat("rows", "", "activation rows that dual sparsity looked at, values known", rows_);
   scope.stat("zero_rows_found", "", "of them, zero in all columns", zero_rows_);
+  scope.stat("array_work", "", "effective multiply-accumulates, bf16 ones as often as they count",
+             [this] {
+               return static_cast<double>(effective_macs_.value) +
+                      static_cast<double>(bf16_macs_.value) * (shape_.bf16_cycles - 1);
+             });
+  scope.stat("peak_macs", "1/s", "multiply-accumulates that the engines can do",
+             [this] { return clock() * shape_.engines * shape_.lanes * shape_.columns; });
   scope.stat("array_utilisation", "",
              "effective multiply-accumulates over those the busy cycles offer", [this] {
                const double offered = static_cast<double>(cycles_.value) * shape_.engines *

@@ -25,6 +25,8 @@ VectorUnit::VectorUnit(sc_core::sc_module_name name, const Scope& scope, const S
   scope.stat("cycles", "cycles", "cycles the lanes were busy", cycles_);
   scope.stat("lane_ops", "", "element operations of the lanes", lane_ops_);
   scope.stat("special_ops", "", "special functions", special_ops_);
+  scope.stat("peak_ops", "1/s", "element operations that the lanes can do",
+             [this] { return clock_ * lanes_; });
   scope.stat("sram_bound", "ps", "time by which the SRAM held up instructions", sram_bound_);
 }
 

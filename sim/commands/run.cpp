@@ -13,6 +13,7 @@
 #include "sim/files.h"
 #include "sim/report/energy.h"
 #include "sim/report/queues.h"
+#include "sim/report/roofline.h"
 #include "sim/report/trace.h"
 #include "sim/report/utilisation.h"
 #include "sim/report/verdict.h"
@@ -109,6 +110,7 @@ struct Report {
   std::vector<ChipUtilisation> chips;
   std::vector<QueueTime> queues;
   CardEnergy energy;
+  Roofline roofline;
   std::vector<Verdict> verdicts;
   std::optional<double> accuracy;
   bool pass = true;
@@ -139,6 +141,7 @@ Report make_report(const RunOptions& run, const package::Package& package, Machi
   const CardDescription card = machine.card().description();
   const auto elapsed_ps = static_cast<double>(now_ps() - result.load_ps);
   report.chips = utilisation(stats, card, elapsed_ps);
+  report.roofline = roofline(stats, card, elapsed_ps, samples.samples);
   report.energy = card_energy(stats, card, elapsed_ps, samples.samples);
   report.queues = queue_times(stats, card, elapsed_ps);
 
@@ -165,6 +168,7 @@ Report make_report(const RunOptions& run, const package::Package& package, Machi
                                    {"detail", verdict.detail}});
   }
   summary["chips"] = to_json(report.chips);
+  summary["roofline"] = to_json(report.roofline);
   summary["energy"] = to_json(report.energy);
   summary["queues"] = to_json(report.queues);
   return report;
@@ -189,6 +193,7 @@ void print(const RunOptions& run, const package::Package& package, const Samples
   fmt::print("throughput         {:.1f} {} per second\n",
              result.samples_per_second(samples.samples, package.batch),
              tokens ? "tokens" : "samples");
+  fmt::print("{}", format_line(report.roofline));
   fmt::print("{}", format_line(report.energy));
   fmt::print("\n{}", format_table(report.chips));
   if (run.queues) fmt::print("\n{}", format_table(report.queues));
