@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "models/control/control_block.h"
+#include "models/fabric/dram.h"
 #include "models/fabric/local_decoder.h"
 #include "models/fabric/pcie.h"
 #include "models/riscv/control_core.h"

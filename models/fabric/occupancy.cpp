@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
 
 namespace steppe {
@@ -21,40 +20,42 @@ Occupancy::Occupancy(const Scope& scope, const std::string& prefix, Trace trace)
   scope.stat(prefix + "waiting", "ps", "time that transactions waited for it, summed", waiting_);
 }
 
-std::uint64_t Occupancy::reserve(std::uint64_t now, std::uint64_t start, std::uint64_t duration,
-                                 Bytes bytes) {
-  // An empty interval would still split the gap that it lies in.
-  if (duration == 0) return start;
-  const auto past =
-      std::ranges::find_if(intervals_, [&](const Interval& i) { return i.end > now; });
-  intervals_.erase(intervals_.begin(), past);
-
-  std::uint64_t begin = start;
-  auto at = intervals_.begin();
-  for (; at != intervals_.end(); ++at) {
-    if (begin + duration <= at->begin) break;
-    begin = std::max(begin, at->end);
-  }
-  const std::uint64_t end = begin + duration;
-  const bool joins_before = at != intervals_.begin() && std::prev(at)->end == begin;
-  const bool joins_after = at != intervals_.end() && at->begin == end;
-  if (joins_before && joins_after) {
-    std::prev(at)->end = at->end;
-    intervals_.erase(at);
-  } else if (joins_before) {
-    std::prev(at)->end = end;
-  } else if (joins_after) {
-    at->begin = begin;
-  } else {
-    intervals_.insert(at, {begin, end});
-  }
-
-  if (timeline_ != nullptr) timeline_->slice(track_, fmt::format("{} B", bytes), begin, end);
+void Occupancy::count(std::uint64_t duration, std::uint64_t waited, Bytes bytes) {
   bytes_ += bytes;
   ++transactions_;
   busy_ += duration;
-  waiting_ += begin - start;
-  return end;
+  waiting_ += waited;
+}
+
+void Occupancy::trace(std::uint64_t begin, std::uint64_t end, Bytes bytes) {
+  timeline_->slice(track_, fmt::format("{} B", bytes), begin, end);
+}
+
+std::uint64_t Occupancy::reserve(std::uint64_t now, std::uint64_t start, std::uint64_t duration,
+                                 Bytes bytes) {
+  if (duration == 0) return start;
+  const Intervals::Span span = intervals_.reserve(now, start, duration);
+  if (timeline_ != nullptr) trace(span.begin, span.end, bytes);
+  count(duration, span.begin - start, bytes);
+  return span.end;
+}
+
+Intervals::Span Occupancy::fill(std::uint64_t now, std::uint64_t start, std::uint64_t duration,
+                                Bytes bytes) {
+  if (duration == 0) return {start, start};
+  const Intervals::Span span =
+      timeline_ == nullptr
+          ? intervals_.fill(now, start, duration)
+          : intervals_.fill(now, start, duration, [&](std::uint64_t begin, std::uint64_t end) {
+              trace(begin, end, bytes);
+            });
+  count(duration, span.end - start - duration, bytes);
+  return span;
+}
+
+void register_peak(const Scope& scope, const std::string& prefix, double bandwidth) {
+  scope.stat(prefix + "peak_bandwidth", "B/s", "the most that can pass",
+             [bandwidth] { return bandwidth; });
 }
 
 std::uint64_t transfer_ps(Bytes bytes, double bandwidth) {

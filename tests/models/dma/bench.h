@@ -11,8 +11,9 @@
 
 #include "models/base/address.h"
 #include "models/dma/dma.h"
-#include "models/fabric/memory.h"
+#include "models/fabric/dram.h"
 #include "models/fabric/noc.h"
+#include "models/fabric/sram.h"
 #include "tests/models/fabric/bench.h"
 
 namespace steppe::test {
@@ -63,6 +64,7 @@ struct DmaBench : Bench {
   explicit DmaBench(Mode mode = Mode::functional) : Bench(mode) {
     make_instant("sram");
     set("dram.bandwidth", "81.92e9");
+    set("dram.fidelity", "ideal");
     set("dram.efficiency", "1");
   }
   void build(std::size_t dmas = 1) {

@@ -5,8 +5,9 @@
 #include <systemc>
 
 #include "models/base/scope.h"
-#include "models/fabric/memory.h"
+#include "models/fabric/dram.h"
 #include "models/fabric/memory_port.h"
+#include "models/fabric/sram.h"
 #include "models/fabric/transport.h"
 
 namespace steppe::test {

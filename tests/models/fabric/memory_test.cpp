@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/fabric/memory.h"
-
 #include <doctest/doctest.h>
 
 #include <array>
@@ -8,6 +6,8 @@
 
 #include "models/base/address.h"
 #include "models/base/error.h"
+#include "models/fabric/dram.h"
+#include "models/fabric/sram.h"
 #include "tests/models/fabric/bench.h"
 
 using namespace steppe;
@@ -66,6 +66,7 @@ TEST_CASE("sram: bounds, values, direct memory") {
 
 TEST_CASE("dram: peak times efficiency, in a timing run as well, where values written stay") {
   test::Bench bench(Mode::timing);
+  bench.set("dram.fidelity", "ideal");
   bench.set("dram.bandwidth", "100 GB/s");
   bench.set("dram.efficiency", "0.5");
   test::Initiator port("port");
@@ -88,6 +89,7 @@ TEST_CASE("dram: peak times efficiency, in a timing run as well, where values wr
 
 TEST_CASE("dram: the published bandwidth") {
   test::Bench bench;
+  bench.set("dram.fidelity", "ideal");
   test::Initiator port("port");
   Dram dram("dram", bench.scope.child("dram"), address::dram);
   port.socket.bind(dram.socket);
