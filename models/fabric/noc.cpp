@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/fabric/noc.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "models/base/address.h"
@@ -14,9 +16,18 @@ Noc::Noc(sc_core::sc_module_name name, const Scope& scope, std::uint32_t chip)
       to("to"),
       scope_(scope),
       chip_(chip),
-      topology_(scope, "topology", "ideal", "ideal: contention at the ports alone", {"ideal"}),
+      topology_name_(scope, "topology", "crossbar", "how ports are connected, in their order",
+                     {"crossbar", "ring", "mesh"}),
+      fidelity_(scope, "fidelity", "ideal",
+                "ideal: contention at the ports alone; routed: on every link of the way as well",
+                {"ideal", "routed"}),
+      mesh_columns_(scope, "mesh_columns", 0, "", "ports in a row of the mesh; 0: a square",
+                    {0, 1024}),
+      link_bandwidth_(scope, "link_bandwidth", 204.8e9, "B/s", "routed: of a link, each way",
+                      {1e6, 1e14}),
       port_bandwidth_(scope, "port_bandwidth", 204.8e9, "B/s", "of a port, each way", {1e6, 1e14}),
-      hop_latency_(scope, "hop_latency", 20e-9, "s", "from port to port", {0, 1e-3}),
+      hop_latency_(scope, "hop_latency", 20e-9, "s", "from a port to the next on the way",
+                   {0, 1e-3}),
       hop_ps_(seconds_to_ps(hop_latency_)) {
   from.register_b_transport(this, &Noc::b_transport);
   from.register_get_direct_mem_ptr(this, &Noc::get_direct_mem_ptr);
@@ -25,7 +36,20 @@ Noc::Noc(sc_core::sc_module_name name, const Scope& scope, std::uint32_t chip)
 Noc::Port Noc::add_port(const std::string& name) {
   ports_.push_back(std::unique_ptr<Directions>(
       new Directions{Occupancy(scope_, name + ".in."), Occupancy(scope_, name + ".out.")}));
+  register_peak(scope_, name + ".in.", port_bandwidth_);
+  register_peak(scope_, name + ".out.", port_bandwidth_);
   return ports_.size() - 1;
+}
+
+/// All ports are known now.
+void Noc::end_of_elaboration() {
+  topology_.emplace(topology_name_, static_cast<std::uint32_t>(ports_.size()), mesh_columns_);
+  if (fidelity_.get() != "routed") return;
+  for (const Topology::Link& link : topology_->links()) {
+    const std::string name = fmt::format("link_{}_{}.", link.from, link.to);
+    links_.push_back(std::make_unique<Occupancy>(scope_, name));
+    register_peak(scope_, name, link_bandwidth_);
+  }
 }
 
 void Noc::add_target(Port port, std::uint64_t begin, std::uint64_t size) {
@@ -69,13 +93,17 @@ void Noc::b_transport(int id, tlm::tlm_generic_payload& payload, sc_core::sc_tim
     payload.set_response_status(tlm::TLM_ADDRESS_ERROR_RESPONSE);
     return;
   }
-  Directions& near = *ports_[initiators_.at(static_cast<std::size_t>(id))];
-  Directions& far = *ports_[targets_[index].port];
-  Occupancy& source = payload.is_write() ? near.in : far.in;
-  Occupancy& sink = payload.is_write() ? far.out : near.out;
+  const Port near = initiators_.at(static_cast<std::size_t>(id));
+  const Port far = targets_[index].port;
+  const bool write = payload.is_write();
+  Occupancy& source = ports_[write ? near : far]->in;
+  Occupancy& sink = ports_[write ? far : near]->out;
 
   const std::uint64_t now = now_ps();
-  const std::uint64_t start = now + to_ps(delay) + hop_ps_;
+  const std::uint64_t asked = now + to_ps(delay);
+  const std::uint64_t there =
+      topology_->hops(static_cast<std::uint32_t>(near), static_cast<std::uint32_t>(far)) * hop_ps_;
+  const std::uint64_t start = asked + there;
   delay = from_ps(start - now);
   payload.set_address(address);
   to[static_cast<int>(index)]->b_transport(payload, delay);
@@ -84,10 +112,29 @@ void Noc::b_transport(int id, tlm::tlm_generic_payload& payload, sc_core::sc_tim
 
   // Bytes flow through both ports and the target at once: the slowest of the three decides.
   const std::uint64_t duration = transfer_ps(bytes, port_bandwidth_);
-  const std::uint64_t through = std::max(source.reserve(now, start, duration, bytes),
-                                         sink.reserve(now, start, duration, bytes));
-  const std::uint64_t back = payload.is_read() ? hop_ps_ : 0;
-  delay = from_ps(std::max(now + to_ps(delay), through) - now + back);
+  std::uint64_t end = now + to_ps(delay);
+  end = std::max(end, source.fill(now, start, duration, bytes).end);
+  end = std::max(end, sink.fill(now, start, duration, bytes).end);
+  if (!write) end += there;
+  if (!links_.empty() && bytes != 0) {
+    end = std::max(end, write ? take_links(now, asked, near, far, bytes)
+                              : take_links(now, start, far, near, bytes));
+  }
+  delay = from_ps(end - now);
+}
+
+std::uint64_t Noc::take_links(std::uint64_t now, std::uint64_t start, Port source, Port sink,
+                              Bytes bytes) {
+  const std::uint64_t duration = transfer_ps(bytes, link_bandwidth_);
+  std::uint64_t head = start;
+  std::uint64_t tail = start;
+  for (const std::uint32_t link :
+       topology_->route(static_cast<std::uint32_t>(source), static_cast<std::uint32_t>(sink))) {
+    const Intervals::Span span = links_[link]->fill(now, head, duration, bytes);
+    head = span.begin + hop_ps_;
+    tail = std::max(tail, span.end) + hop_ps_;
+  }
+  return tail;
 }
 
 bool Noc::get_direct_mem_ptr(int, tlm::tlm_generic_payload& payload, tlm::tlm_dmi& dmi) {

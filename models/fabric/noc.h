@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <systemc>
 #include <tlm>
@@ -13,11 +14,16 @@
 
 #include "models/base/param.h"
 #include "models/fabric/occupancy.h"
+#include "models/fabric/topology.h"
 
 namespace steppe {
 
 /// A chip's network: every attached device has a port of `port_bandwidth` in each direction, and a
 /// transaction takes the initiator's and the target's port together (cut-through).
+///
+/// Ports are the nodes of the topology, in the order in which they are added. With fidelity `ideal`
+/// it gives the number of hops alone; with `routed` a transaction takes every link on its way too,
+/// one hop later each. Who asks first is served first, and bytes take every gap, as packets do.
 ///
 /// Devices are attached in the order in which their sockets are bound: the n-th initiator bound to
 /// `from` uses the n-th port given to `add_initiator`, likewise `to` and `add_target`.
@@ -57,18 +63,28 @@ class Noc : public sc_core::sc_module {
   std::size_t route(std::uint64_t& address, Bytes bytes) const;
   static constexpr std::size_t no_target = ~std::size_t{0};
 
+  void end_of_elaboration() override;
+  /// Takes the links from node to node for data that set out at `start`; returns when the last byte
+  /// has arrived.
+  std::uint64_t take_links(std::uint64_t now, std::uint64_t start, Port source, Port sink,
+                           Bytes bytes);
   void b_transport(int id, tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
   bool get_direct_mem_ptr(int id, tlm::tlm_generic_payload& payload, tlm::tlm_dmi& dmi);
 
   Scope scope_;
   std::uint32_t chip_;
-  Param<std::string> topology_;
+  Param<std::string> topology_name_;
+  Param<std::string> fidelity_;
+  Param<std::uint32_t> mesh_columns_;
+  Param<double> link_bandwidth_;
   Param<double> port_bandwidth_;
   Param<double> hop_latency_;
   std::uint64_t hop_ps_;
   std::vector<std::unique_ptr<Directions>> ports_;
   std::vector<Port> initiators_;
   std::vector<Target> targets_;
+  std::optional<Topology> topology_;
+  std::vector<std::unique_ptr<Occupancy>> links_;  ///< of the topology; empty if not `routed`
 };
 
 }  // namespace steppe
