@@ -19,7 +19,8 @@ namespace steppe {
 /// transactions in and one that hands them on, bytes on the wire, and a latency each way.
 ///
 /// A write occupies its own direction. A read goes over as requests, its data occupy the other
-/// direction after the latency and take the latency again.
+/// direction after the latency and take the latency again. Besides the wire, what may be under way
+/// bounds the rate: bytes that the receiver has room for, and read requests without an answer.
 class DuplexLink : public sc_core::sc_module {
  public:
   tlm_utils::simple_target_socket_tagged<DuplexLink> a_in;      ///< from the device at end a
@@ -29,25 +30,59 @@ class DuplexLink : public sc_core::sc_module {
 
   /// Bytes per second on the wire, each way.
   [[nodiscard]] double wire_bandwidth() const { return wire_bandwidth_; }
-  /// Bytes of payload per second in long transfers, each way.
+  /// Bytes of payload per second in long writes, each way: by the wire, or by the credits.
   [[nodiscard]] double payload_bandwidth() const;
 
  protected:
   DuplexLink(sc_core::sc_module_name name, const Scope& scope);
-  void set_rates(double wire_bandwidth, double latency);
+  /// What may be under way; a credit comes back after a round trip of the link. 0: no bound.
+  struct Credits {
+    Bytes posted = 0;              ///< of writes, each way
+    Bytes completion = 0;          ///< of data that answer reads, each way
+    std::uint32_t non_posted = 0;  ///< read requests, each way
+    std::uint32_t reads = 0;       ///< read requests until their data have come, of each end
+  };
+  void set_rates(double wire_bandwidth, double latency, const Credits& credits);
   /// Bytes on the wire for a transfer of `bytes`, headers included.
   [[nodiscard]] virtual Bytes wire_bytes(Bytes bytes) const = 0;
   /// Bytes on the wire of the requests that read `bytes`.
   [[nodiscard]] virtual Bytes request_bytes(Bytes) const { return 0; }
+  /// Requests that read `bytes`.
+  [[nodiscard]] virtual std::uint64_t requests(Bytes) const { return 1; }
+  /// What goes wrong with a transfer: bytes that are sent again, and how often, one after the
+  /// other, a round trip passes before they are.
+  struct Repeats {
+    Bytes bytes = 0;
+    std::uint32_t rounds = 0;
+  };
+  virtual Repeats repeats(Bytes) { return {}; }
 
  private:
   void b_transport(int from_b, tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
   bool get_direct_mem_ptr(int from_b, tlm::tlm_generic_payload& payload, tlm::tlm_dmi& dmi);
 
+  /// Credits of one kind in one direction: a server that gives one each round trip / credits.
+  struct Window {
+    Intervals taken;
+    double ps_per_unit = 0;
+    std::uint64_t take(std::uint64_t now, std::uint64_t start, std::uint64_t units);
+  };
+  struct Direction {
+    Occupancy wire;
+    Window posted;
+    Window completion;
+    Window non_posted;
+    Intervals reads;  ///< of the end that asks this way
+  };
+  std::uint64_t write(std::uint64_t now, std::uint64_t start, Bytes bytes, Direction& outward);
+  std::uint64_t wire_ps(Bytes bytes) const;
+
   double wire_bandwidth_ = 1;
+  double posted_bandwidth_ = 0;  ///< by credits; 0: no bound
   std::uint64_t latency_ps_ = 0;
-  Occupancy a_to_b_;
-  Occupancy b_to_a_;
+  std::uint32_t reads_ = 0;
+  Direction a_to_b_;
+  Direction b_to_a_;
 };
 
 /// A PCI Express link: transaction-layer packets of at most `max_payload` bytes with their headers;
@@ -59,6 +94,7 @@ class PcieLink : public DuplexLink {
  private:
   [[nodiscard]] Bytes wire_bytes(Bytes bytes) const override;
   [[nodiscard]] Bytes request_bytes(Bytes bytes) const override;
+  [[nodiscard]] std::uint64_t requests(Bytes bytes) const override;
 
   Param<std::uint32_t> generation_;
   Param<std::uint32_t> lanes_;
@@ -66,20 +102,31 @@ class PcieLink : public DuplexLink {
   Param<Bytes> max_read_request_;
   Param<Bytes> packet_overhead_;
   Param<double> latency_;
+  Param<Bytes> posted_credits_;
+  Param<Bytes> completion_credits_;
+  Param<std::uint32_t> non_posted_credits_;
+  Param<std::uint32_t> outstanding_reads_;
 };
 
 /// A direct link between two chips. At most `credits` bytes are under way, so that a long one is
-/// bound by credits / round trip.
+/// bound by credits / round trip. A packet with a wrong bit is sent again after a round trip.
 class ChipLink : public DuplexLink {
  public:
   ChipLink(sc_core::sc_module_name name, const Scope& scope);
 
  private:
   [[nodiscard]] Bytes wire_bytes(Bytes bytes) const override { return bytes; }
+  Repeats repeats(Bytes bytes) override;
 
   Param<double> bandwidth_;
   Param<double> latency_;
   Param<Bytes> credits_;
+  Param<double> bit_error_rate_;
+  Param<Bytes> packet_bytes_;
+  Param<std::uint64_t> seed_;
+  double packet_error_;  ///< the chance that a packet has a wrong bit
+  std::uint64_t drawn_ = 0;
+  Counter retries_;
 };
 
 /// Routes between one upstream port (the host) and one downstream port for each chip, and from chip

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <memory>
 
 #include "models/base/address.h"
@@ -139,4 +140,82 @@ TEST_CASE("chip link: few credits bind it to credits over round trip") {
   bench.build();
   // 2000 B in 200 ns are 10 GB/s: 5000 B take 500 ns.
   CHECK(write_time(bench.a, 0, 5000) == 600'000);
+}
+
+TEST_CASE("pcie link: few posted credits bind writes, few completion credits reads") {
+  LinkBench<PcieLink> bench;
+  bench.set("link.posted_credits", "2048");
+  bench.set("link.completion_credits", "1024");
+  bench.build();
+  // A credit is back after 2 x 250 ns: 2048 B in 500 ns, 4096 B take 1000 ns, and 250 ns to arrive.
+  CHECK(write_time(bench.a, 0, 4096) == 1'000'000 + 250'000);
+  CHECK(bench.link->payload_bandwidth() == doctest::Approx(2048 / 500e-9));
+  CHECK(bench.stat("link.downstream.peak_bandwidth") == doctest::Approx(2048 / 500e-9));
+  // The wire itself was busy for the packets alone.
+  CHECK(bench.stat("link.downstream.busy") == 284'375);
+  // b reads: its data come the same way, with credits of their own: 4096 B at 1024 B in 500 ns.
+  CHECK(read_time(bench.b, 0, 4096) == 250'000 + 2'000'000 + 250'000);
+}
+
+TEST_CASE("pcie link: tags bound reads to tags x request / round trip") {
+  LinkBench<PcieLink> bench;
+  bench.set("link.outstanding_reads", "2");
+  bench.build();
+  // 8 requests of 512 B: the first has its data 500 ns and its own 35.547 ns (284.375 / 8) after it
+  // set out. Two at a time: 4 such round trips.
+  const std::int64_t end = read_time(bench.a, 0, 4096);
+  CHECK(end == doctest::Approx(4 * (500'000 + 284'375 / 8.0)).epsilon(0.001));
+  // The next 4096 B take as long again.
+  CHECK(read_time(bench.a, 0, 4096) > 2 * end - 1000);
+}
+
+TEST_CASE("pcie link: non-posted credits bound the rate of requests") {
+  LinkBench<PcieLink> bench;
+  bench.set("link.non_posted_credits", "1");
+  bench.build();
+  // One request each 500 ns: the eighth has its credit used up at 4000 ns, two ways to go.
+  CHECK(read_time(bench.a, 0, 4096) == 4'000'000 + 500'000);
+}
+
+TEST_CASE("chip link: without bit errors nothing is sent again") {
+  LinkBench<ChipLink> bench;
+  bench.build();
+  for (int i = 0; i < 100; ++i) CHECK(write_time(bench.a, 0, 4096) > 0);
+  CHECK(bench.stat("link.retries") == 0);
+}
+
+TEST_CASE("chip link: packets with a wrong bit are sent again, as many as chance has it") {
+  LinkBench<ChipLink> bench;
+  bench.set("link.bit_error_rate", "1e-5");
+  bench.build();
+  // A packet of 256 B is wrong with p = 1 - (1 - 1e-5)^2048 = 0.020272, and again with p: of n
+  // packets n p / (1 - p) are sent again: 160,000 x 0.020692 = 3311, standard deviation 58.
+  for (int i = 0; i < 10'000; ++i) CHECK(write_time(bench.a, 0, 4096) > 0);
+  const double retries = bench.stat("link.retries");
+  CHECK(std::abs(retries - 3311) < 4 * 58);
+  // 10,000 x 4096 B at 50 GB/s, and 256 B (5.12 ns) for each retry.
+  CHECK(bench.stat("link.downstream.busy") ==
+        doctest::Approx(10'000 * 81'920 + retries * 5'120).epsilon(1e-6));
+  CHECK(bench.stat("link.downstream.bytes") == 10'000 * 4096);
+}
+
+TEST_CASE("chip link: a retry costs its packet and a round trip") {
+  LinkBench<ChipLink> bench;
+  bench.set("link.bit_error_rate", "1e-5");
+  bench.set("link.packet_bytes", "4096");  // wrong with p = 0.279
+  bench.build();
+  int retried = 0;
+  std::uint64_t from = 0;
+  for (int i = 0; i < 50; ++i) {
+    // Each asked when the wire is free; 4096 B take 81.92 ns, a round trip 200 ns.
+    const double before = bench.stat("link.retries");
+    const std::int64_t end = write_time(bench.a, 0, 4096, from);
+    const auto times = static_cast<std::int64_t>(bench.stat("link.retries") - before);
+    CHECK(end - static_cast<std::int64_t>(from) ==
+          81'920 * (1 + times) + 100'000 + 200'000 * times);
+    retried += times > 0 ? 1 : 0;
+    from += 1'000'000;
+  }
+  CHECK(retried > 0);
+  CHECK(retried < 50);
 }
