@@ -7,8 +7,8 @@
 
 #include "models/dma/dma.h"
 #include "models/fabric/local_decoder.h"
-#include "models/fabric/sram.h"
 #include "models/fabric/noc.h"
+#include "models/fabric/sram.h"
 #include "models/queue/queue.h"
 #include "models/queue/semaphore_file.h"
 #include "models/tensor/tensor_unit.h"

@@ -114,10 +114,13 @@ void DuplexLink::b_transport(int from_b, tlm::tlm_generic_payload& payload,
                     homeward.completion.take(now, first, bytes), all_asked + latency_ps_});
     end += (1 + 2 * again.rounds) * latency_ps_;
     if (reads_ != 0 && bytes != 0) {
-      // Of n requests each waits for its own data, and all together hold `reads_` places.
+      // Of n requests each waits for its own data, and all together hold `reads_` places. Waiting
+      // for the wire does not count: fewer under way would wait less, and fill it as well.
       const std::uint64_t count = requests(bytes);
-      const std::uint64_t others = duration - duration / count;
-      const std::uint64_t round_trip = end - start > others ? end - start - others : 0;
+      const std::uint64_t own = duration / count;
+      const std::uint64_t target = done - start - latency_ps_;
+      const std::uint64_t service = target > duration - own ? target - (duration - own) : 0;
+      const std::uint64_t round_trip = 2 * latency_ps_ + service + own;
       end = std::max(end, outward.reads.fill(now, start, count * round_trip / reads_).end);
     }
   } else {
