@@ -5,6 +5,7 @@
 // number of them.
 #include <doctest/doctest.h>
 
+#include <array>
 #include <cmath>
 #include <cstdlib>
 #include <map>
@@ -54,6 +55,14 @@ Settings draw_settings(Random& random) {
   set(cluster + "load.burst_bytes", whole(draw_log(random, 64, 1e5)));
   set(cluster + "store.outstanding", std::to_string(draw(random, 1, 20)));
   set("card.chip.dram.bandwidth", whole(draw_log(random, 1e8, 1e12)));
+  set("card.chip.dram.fidelity", random() % 3 == 0 ? "ideal" : "banked");
+  set("card.chip.dram.channels", std::to_string(draw(random, 1, 16)));
+  set("card.chip.dram.banks", std::to_string(draw(random, 1, 16)));
+  set("card.chip.dram.ecc", random() % 2 == 0 ? "none" : "inline");
+  set("card.chip.noc.fidelity", random() % 2 == 0 ? "ideal" : "routed");
+  set("card.chip.noc.topology", std::array{"crossbar", "ring", "mesh"}.at(draw(random, 0, 2)));
+  set(cluster + "sram.banks", std::to_string(draw(random, 1, 64)));
+  set(cluster + "sram.ports", std::to_string(draw(random, 1, 4)));
   set("card.chip.noc.port_bandwidth", whole(draw_log(random, 1e8, 1e12)));
   set("card.chip.pcie.lanes", std::to_string(1U << draw(random, 0, 4)));
   set("card.pcie.generation", std::to_string(draw(random, 1, 5)));

@@ -168,7 +168,7 @@ TEST_CASE("each instruction is a slice of the timeline, with its layer where tha
     sc_core::wait(1, sc_core::SC_US);
   });
   CHECK(timeline.tracks == std::vector<std::string>{"top.load", "top.store"});
-  // The wait from 25 to 100 is a gap.
   CHECK(timeline.slices == std::vector<std::string>{"1 notify conv1 0-25000",
+                                                    "1 wait for remote 25000-100000",
                                                     "1 sync 100000-105000", "1 end 105000-110000"});
 }
