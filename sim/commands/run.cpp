@@ -35,6 +35,7 @@ struct RunOptions {
   std::uint64_t seed = 1;
   std::uint64_t threads = 0;
   bool queues = false;
+  bool resources = false;
 };
 
 std::optional<RunOptions> parse(const Strings& arguments) {
@@ -56,6 +57,8 @@ std::optional<RunOptions> parse(const Strings& arguments) {
   add("threads", options::value(&run.threads)->default_value(0),
       "for arithmetic; 0: as many as there are processors. Results do not depend on it");
   add("queues", options::bool_switch(&run.queues), "print where the time of each queue went");
+  add("resources", options::bool_switch(&run.resources),
+      "print achieved against peak of every unit, memory, port and link");
   add("trace", options::value(&run.trace), "FILE: a Perfetto trace");
   add("out", options::value(&run.out),
       "DIR for outputs/, stats.json, summary.json, config.yaml, host.json");
@@ -196,6 +199,7 @@ void print(const RunOptions& run, const package::Package& package, const Samples
   fmt::print("{}", format_line(report.roofline));
   fmt::print("{}", format_line(report.energy));
   fmt::print("\n{}", format_table(report.chips));
+  if (run.resources) fmt::print("\n{}", format_table(report.roofline));
   if (run.queues) fmt::print("\n{}", format_table(report.queues));
 }
 

@@ -53,6 +53,15 @@ std::string format_line(const Roofline& roofline) {
       roofline.bound().resource, roofline.bound_samples_per_second(), 100 * roofline.bound().share);
 }
 
+std::string format_table(const Roofline& roofline) {
+  std::string text = fmt::format("{:<44}{:>18}\n", "resource", "achieved / peak");
+  for (const Demand& demand : roofline.demands) {
+    if (demand.share == 0) break;
+    text += fmt::format("{:<44}{:>17.2f}%\n", demand.resource, 100 * demand.share);
+  }
+  return text;
+}
+
 nlohmann::ordered_json to_json(const Roofline& roofline) {
   nlohmann::ordered_json demands = nlohmann::ordered_json::object();
   for (const Demand& demand : roofline.demands) demands[demand.resource] = demand.share;

@@ -35,6 +35,8 @@ Roofline roofline(const StatRegistry& stats, const CardDescription& card, double
                   std::uint64_t samples);
 
 std::string format_line(const Roofline& roofline);
+/// Every resource that was used, with what it did of what it could have done in the time.
+std::string format_table(const Roofline& roofline);
 nlohmann::ordered_json to_json(const Roofline& roofline);
 
 }  // namespace steppe::sim

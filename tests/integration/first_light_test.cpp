@@ -71,11 +71,21 @@ TEST_CASE("digits: the time of every queue is accounted for, each part with its 
   Scratch scratch;
   const std::string package = compile_digits(scratch, "s30");
   const Outcome run =
-      run_steppe("run " + package + " --samples 20 --queues --out " + scratch / "out");
+      run_steppe("run " + package + " --samples 20 --queues --resources --out " + scratch / "out");
   INFO(run.output);
   REQUIRE(run.exit_code == 0);
   CHECK(run.output.find("card.chip2.cluster3.vector.queue") != std::string::npos);
-  const auto queues = read_json(scratch / "out/summary.json")["queues"];
+  CHECK(run.output.find("achieved / peak") != std::string::npos);
+  const auto summary = read_json(scratch / "out/summary.json");
+  const auto& queues = summary["queues"];
+  // No resource gave more than it has, and the bound is the one that gave most of it.
+  const auto& roofline = summary["roofline"];
+  for (const auto& [resource, share] : roofline["demands"].items()) {
+    CAPTURE(resource);
+    CHECK(share.get<double>() <= 1.0);
+    CHECK(share.get<double>() <= roofline["reached"].get<double>());
+  }
+  CHECK(summary["energy"]["joules"].get<double>() > 0);
   CHECK(queues.size() == 3 * (4 * 4 + 2));
   for (const auto& queue : queues) {
     CAPTURE(queue["queue"]);
