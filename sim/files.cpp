@@ -3,7 +3,10 @@
 
 #include <unistd.h>
 
+#include <cerrno>
+#include <cstdlib>
 #include <fstream>
+#include <system_error>
 
 #include "models/base/error.h"
 
@@ -25,6 +28,26 @@ void write_file(const std::filesystem::path& path, const std::string& contents) 
 
 void write_files(const std::filesystem::path& folder, const Files& files) {
   for (const auto& [name, contents] : files) write_file(folder / name, contents);
+}
+
+std::filesystem::path folder_of(const std::filesystem::path& file) {
+  return file.has_parent_path() ? file.parent_path() : std::filesystem::path(".");
+}
+
+void check_writable(const std::filesystem::path& folder) {
+  std::error_code error;
+  std::filesystem::path there = std::filesystem::absolute(folder, error);
+  while (there.has_relative_path() && !std::filesystem::exists(there, error)) {
+    there = there.parent_path();
+  }
+  std::string probe = (there / ".steppe-XXXXXX").string();
+  const int file = mkstemp(probe.data());
+  if (file < 0) {
+    throw ConfigError("{}: no files can be written there: {}", folder.string(),
+                      std::generic_category().message(errno));
+  }
+  close(file);
+  unlink(probe.c_str());
 }
 
 std::string file_name(const std::string& port) {

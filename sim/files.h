@@ -17,6 +17,13 @@ using Files = std::map<std::string, std::string>;
 void write_files(const std::filesystem::path& folder, const Files& files);
 void write_file(const std::filesystem::path& path, const std::string& contents);
 
+/// The folder that a file lies in; "." where its path names none.
+std::filesystem::path folder_of(const std::filesystem::path& file);
+
+/// Throws ConfigError where files could not be made in the folder, which need not be there yet: to
+/// be asked before long work whose results go there.
+void check_writable(const std::filesystem::path& folder);
+
 /// A port's name as a file name: what separates folders becomes '_'.
 std::string file_name(const std::string& port);
 

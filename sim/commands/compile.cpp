@@ -240,6 +240,8 @@ int compile_command(const Strings& arguments) {
   const std::optional<CompileOptions> parsed = parse(arguments);
   if (!parsed) return 0;
   const CompileOptions& compile = *parsed;
+  check_writable(folder_of(compile.out));
+  if (!compile.reference.empty()) check_writable(compile.reference);
   const schedule::Target target = make_target(compile);
   const graph::Graph graph = load_model(compile.model);
   const std::vector<InputShape> shapes = input_shapes(graph);

@@ -239,6 +239,8 @@ int run_command(const Strings& arguments) {
         run.package);
   }
   if (run.platform.empty()) run.platform = package.target.platform;
+  if (!run.out.empty()) check_writable(run.out);
+  if (!run.trace.empty()) check_writable(folder_of(run.trace));
   const std::map<std::string, npy::Array> golden = read_golden(run, package);
   const Samples samples = load_samples(input_shapes(package), split_pairs("input", run.inputs),
                                        package.batch, run.samples, run.seed);

@@ -54,6 +54,9 @@ TEST_CASE("usage and configuration mistakes end with 2 and name what was meant")
   expect("compile zoo:gptj -o " + scratch / "x", 2, "gptj-6b");
   expect("compile " + digits("digits.onnx") + " -o " + scratch / "x --target s31", 2, "s30");
   expect("compile " + digits("digits.onnx") + " -o " + scratch / "x --sparsity 3", 2, "sparsity");
+  // Told before the work, not after it.
+  expect("compile " + digits("digits.onnx") + " -o /proc/steppe/x", 2, "/proc/steppe");
+  expect("compile " + digits("digits.onnx") + " -o /dev/null/x", 2, "Not a directory");
   for (const std::string wrong : {"0:32", "32:32", "x:32", "unstructured:0", "unstructured:1.5",
                                   "unstructured:", "unstructured:nan", "-2"}) {
     expect("compile " + digits("digits.onnx") + " -o " + scratch / "x --sparsity=" + wrong, 2,
