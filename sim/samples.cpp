@@ -21,6 +21,7 @@ std::uint64_t elements_of(const std::vector<std::uint64_t>& dims) {
 void check_names(const std::vector<InputShape>& inputs,
                  const std::map<std::string, std::string>& files) {
   std::vector<std::string> names;
+  names.reserve(inputs.size());
   for (const InputShape& input : inputs) names.push_back(input.name);
   for (const auto& [name, file] : files) {
     if (std::ranges::find(names, name) != names.end()) continue;

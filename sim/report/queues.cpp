@@ -37,7 +37,7 @@ std::vector<QueueTime> queue_times(const StatRegistry& stats, const CardDescript
   std::vector<QueueTime> queues;
   for (const std::string& path : queue_paths(card)) {
     const auto share = [&](const std::string& name) {
-      return stats.value(path + "." + name) / elapsed_ps;
+      return stats.value(fmt::format("{}.{}", path, name)) / elapsed_ps;
     };
     QueueTime& queue = queues.emplace_back();
     queue.queue = path;
