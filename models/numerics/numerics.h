@@ -39,7 +39,4 @@ void quantise(std::span<const float> x, float scale, std::int32_t zero, std::spa
 void dequantise(std::span<const std::int8_t> q, float scale, std::int32_t zero,
                 std::span<float> out);
 
-/// The correctly rounded fp32 exponential.
-float exp_fp32(float x);
-
 }  // namespace steppe::numerics

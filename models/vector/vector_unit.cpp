@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "models/vector/functions.h"
 #include "models/vector/vector_kernels.h"
 
 namespace steppe {
@@ -22,6 +23,8 @@ VectorUnit::VectorUnit(sc_core::sc_module_name name, const Scope& scope, const S
       start_cycles_(scope, "start_cycles", 20, "", "from instruction to first result",
                     {0, 100'000}) {
   scope.stat("instructions", "", "instructions executed", instructions_);
+  scope.stat("missed_indices", "", "rows of gather and scatter whose index is outside the table",
+             missed_);
   scope.stat("cycles", "cycles", "cycles the lanes were busy", cycles_);
   scope.stat("lane_ops", "", "element operations of the lanes", lane_ops_);
   scope.stat("special_ops", "", "special functions", special_ops_);
@@ -68,27 +71,38 @@ void VectorUnit::compute(const Command& command) {
   const auto bytes = [&](std::uint32_t base, std::uint64_t offset) {
     return sram + (command.address(base, offset) - sram_.base);
   };
-  const auto values = [&](std::uint32_t base, std::uint64_t offset) {
-    return reinterpret_cast<std::int8_t*>(bytes(base, offset));
-  };
   using namespace vector_kernels;
-  if (const auto* op = std::get_if<isa::Eltwise>(&command.operation)) {
-    run(*op, values(op->a_base, op->a_offset), bytes(op->b_base, op->b_offset),
-        values(op->out_base, op->out_offset));
-  } else if (const auto* lut = std::get_if<isa::Lut>(&command.operation)) {
-    run(*lut, values(lut->in_base, lut->in_offset), values(lut->table_base, lut->table_offset),
-        values(lut->out_base, lut->out_offset));
-  } else if (const auto* pool = std::get_if<isa::Pool>(&command.operation)) {
-    run(*pool, values(pool->in_base, pool->in_offset), values(pool->out_base, pool->out_offset));
-  } else if (const auto* softmax = std::get_if<isa::Softmax>(&command.operation)) {
-    run(*softmax, values(softmax->in_base, softmax->in_offset),
-        values(softmax->out_base, softmax->out_offset));
-  } else if (const auto* norm = std::get_if<isa::LayerNorm>(&command.operation)) {
-    run(*norm, values(norm->in_base, norm->in_offset),
-        bytes(norm->affine_base, norm->affine_offset), values(norm->out_base, norm->out_offset));
-  } else if (const auto* permute = std::get_if<isa::Permute>(&command.operation)) {
-    run(*permute, values(permute->in_base, permute->in_offset),
-        values(permute->out_base, permute->out_offset));
+  const auto in = [&](const auto& op) { return bytes(op.in_base, op.in_offset); };
+  const auto out = [&](const auto& op) { return bytes(op.out_base, op.out_offset); };
+  const auto& operation = command.operation;
+  if (const auto* map = std::get_if<isa::Map>(&operation)) {
+    const std::uint32_t operands = vector_functions::find(map->function)->operands;
+    run(*map, bytes(map->a_base, map->a_offset),
+        operands >= 2 ? bytes(map->b_base, map->b_offset) : nullptr,
+        operands >= 3 ? bytes(map->c_base, map->c_offset) : nullptr, out(*map));
+  } else if (const auto* lut = std::get_if<isa::Lut>(&operation)) {
+    run(*lut, in(*lut), bytes(lut->table_base, lut->table_offset), out(*lut));
+  } else if (const auto* pool = std::get_if<isa::Pool>(&operation)) {
+    run(*pool, in(*pool), out(*pool));
+  } else if (const auto* softmax = std::get_if<isa::Softmax>(&operation)) {
+    run(*softmax, in(*softmax), out(*softmax));
+  } else if (const auto* norm = std::get_if<isa::Norm>(&operation)) {
+    run(*norm, in(*norm),
+        norm->gains != 0 ? bytes(norm->affine_base, norm->affine_offset) : nullptr, out(*norm));
+  } else if (const auto* permute = std::get_if<isa::Permute>(&operation)) {
+    run(*permute, in(*permute), out(*permute));
+  } else if (const auto* reduce = std::get_if<isa::Reduce>(&operation)) {
+    run(*reduce, in(*reduce), out(*reduce));
+  } else if (const auto* resize = std::get_if<isa::Resize>(&operation)) {
+    run(*resize, in(*resize), out(*resize));
+  } else if (const auto* gather = std::get_if<isa::Gather>(&operation)) {
+    missed_ += run(*gather, in(*gather), bytes(gather->indices_base, gather->indices_offset),
+                   out(*gather));
+  } else if (const auto* scatter = std::get_if<isa::Scatter>(&operation)) {
+    missed_ += run(*scatter, in(*scatter), bytes(scatter->indices_base, scatter->indices_offset),
+                   out(*scatter));
+  } else if (const auto* topk = std::get_if<isa::TopK>(&operation)) {
+    run(*topk, in(*topk), out(*topk), bytes(topk->indices_base, topk->indices_offset));
   }
 }
 

@@ -53,6 +53,7 @@ class VectorUnit : public sc_core::sc_module, public ExecutionUnit {
   Counter sram_bound_;
   Counter lane_ops_;
   Counter special_ops_;
+  Counter missed_;  ///< functional runs alone know
 };
 
 /// The work of a vector instruction; its fault is bad_instruction for others.

@@ -162,16 +162,24 @@ void Emitter::operator()(const net::Eltwise& layer) {
   const net::Shape& out = tensor(layer.out).shape;
   const net::Shape& shape = layer.b == net::no_tensor ? layer.b_shape : tensor(layer.b).shape;
   const bool constant = layer.b == net::no_tensor;
-  isa::Eltwise op;
-  op.elements = u32(out.row_bytes());
-  op.a_pitch = op.out_pitch = op.elements;
-  const std::uint64_t b_row_bytes = shape.row_bytes() * (constant ? sizeof(float) : 1);
-  op.b_pitch = shape.h == 1 ? 0 : u32(b_row_bytes);
-  op.b_period = u32(shape.row_bytes());
+  const std::uint32_t b_item = constant ? sizeof(float) : 1;
+  const std::uint64_t b_row_bytes = shape.row_bytes() * b_item;
+  const auto step = [](std::uint64_t value) { return static_cast<std::int32_t>(u32(value)); };
+  // Rows, pixels, channels.
+  isa::Map op;
+  op.size0 = 1;
+  op.size2 = out.w;
+  op.size3 = out.c;
+  op.a_step1 = op.out_step1 = step(out.row_bytes());
+  op.a_step2 = op.out_step2 = step(out.c);
+  op.a_step3 = op.out_step3 = 1;
+  op.b_step1 = shape.h == 1 ? 0 : step(b_row_bytes);
+  op.b_step2 = shape.w == 1 ? 0 : step(std::uint64_t{shape.c} * b_item);
+  op.b_step3 = shape.c == 1 ? 0 : static_cast<std::int32_t>(b_item);
   op.function = static_cast<std::uint32_t>(layer.function);
-  op.b_type = constant ? 1 : 0;
   op.a_zero = tensor(layer.a).quant.zero;
   op.a_scale = tensor(layer.a).quant.scale;
+  op.b_type = constant ? 1 : 0;
   if (!constant) {
     op.b_zero = tensor(layer.b).quant.zero;
     op.b_scale = tensor(layer.b).quant.scale;
@@ -187,7 +195,7 @@ void Emitter::operator()(const net::Eltwise& layer) {
     op.a_offset = address(layer.a, row);
     op.b_offset = constant ? operands_.tile_address + b_row * b_row_bytes : address(layer.b, b_row);
     op.out_offset = address(layer.out, row);
-    op.rows = part.end - part.begin;
+    op.size1 = part.end - part.begin;
     operations.emplace_back(op);
   }
 }
@@ -249,12 +257,15 @@ void Emitter::operator()(const net::Softmax& layer) {
 void Emitter::operator()(const net::LayerNorm& layer) {
   const net::Tensor& in = tensor(layer.in);
   const net::Tensor& out = tensor(layer.out);
-  isa::LayerNorm op;
+  isa::Norm op;
   op.in_offset = address(layer.in, work_.begin);
   op.out_offset = address(layer.out, work_.begin);
   op.affine_offset = operands_.tile_address;
   op.rows = u32(work_.size() * out.shape.w);
-  op.elements = op.in_pitch = op.out_pitch = out.shape.c;
+  op.outer = 1;
+  op.inner = op.in_pitch = op.out_pitch = out.shape.c;
+  op.affine_period = 1;
+  op.gains = 2;
   op.in_zero = in.quant.zero;
   op.out_zero = out.quant.zero;
   op.in_scale = in.quant.scale;

@@ -104,11 +104,11 @@ TEST_CASE("unusual values have a text too") {
   both.wait1 = 2;
   both.wait1_count = 255;
   check(both, Sync(), "sync wait 1 wait 2*255");
-  LayerNorm norm;
+  Norm norm;
   norm.in_scale = -0.0F;
   norm.epsilon = std::numeric_limits<float>::infinity();
   norm.out_inverse = std::bit_cast<float>(0x7fc00001U);
-  check(Header(), norm, "layernorm in_scale=-0 epsilon=inf out_inverse=nan:0x7fc00001");
+  check(Header(), norm, "norm in_scale=-0 out_inverse=nan:0x7fc00001 epsilon=inf");
   check(Header(), SetBase{.reg = 15, .value = (std::uint64_t{1} << 60) - 1},
         "setbase reg=15 value=0xfffffffffffffff");
   check(Header(), AddBase{.reg = 0, .step = -(std::int64_t{1} << 59)},

@@ -35,39 +35,3 @@ TEST_CASE("quantise and dequantise follow scale and zero point") {
   dequantise(q, 0.5F, 3, back);
   CHECK(back == std::vector<float>{0.0F, 1.0F, -1.0F, 0.5F, 62.0F});
 }
-
-TEST_CASE("exp is the library's binary64 exponential rounded once") {
-  const auto expected = [](float x) {
-    return static_cast<float>(std::exp(static_cast<double>(x)));
-  };
-  CHECK(exp_fp32(0.0F) == 1.0F);
-  CHECK(exp_fp32(-0.0F) == 1.0F);
-  CHECK(exp_fp32(89.0F) == std::numeric_limits<float>::infinity());
-  CHECK(exp_fp32(-std::numeric_limits<float>::infinity()) == 0.0F);
-  CHECK(exp_fp32(-104.5F) == 0.0F);
-  CHECK(std::isnan(exp_fp32(std::numeric_limits<float>::quiet_NaN())));
-  // Every 97th float of both signs whose exponential is neither zero nor infinite.
-  std::uint64_t wrong = 0;
-  for (std::uint32_t bits = 0; bits < std::bit_cast<std::uint32_t>(104.0F); bits += 97) {
-    const float x = std::bit_cast<float>(bits);
-    if (x < 88.7F && exp_fp32(x) != expected(x)) ++wrong;
-    if (exp_fp32(-x) != expected(-x)) ++wrong;
-  }
-  CHECK(wrong == 0);
-}
-
-TEST_CASE("exp at its edges: every float around them") {
-  const auto expected = [](float x) {
-    return static_cast<float>(std::exp(static_cast<double>(x)));
-  };
-  // Infinity, the smallest normal number, half the smallest subnormal; and next to one.
-  std::uint64_t wrong = 0;
-  for (const float edge : {88.72284F, -87.33654F, -103.97208F, 0x1p-24F, -0x1p-25F}) {
-    const std::uint32_t middle = std::bit_cast<std::uint32_t>(edge);
-    for (std::uint32_t bits = middle - 20'000; bits < middle + 20'000; ++bits) {
-      const float x = std::bit_cast<float>(bits);
-      if (exp_fp32(x) != expected(x)) ++wrong;
-    }
-  }
-  CHECK(wrong == 0);
-}

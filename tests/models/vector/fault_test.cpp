@@ -12,11 +12,14 @@ namespace {
 constexpr Bytes slice_bytes = 4096;
 constexpr std::uint64_t slice = address::sram_of(VectorBench::cluster);
 
-isa::Eltwise eltwise() {
-  isa::Eltwise op;
-  op.a_base = op.b_base = op.out_base = 1;
-  op.rows = 4;
-  op.elements = op.a_pitch = op.b_pitch = op.b_period = op.out_pitch = 10;
+isa::Map map() {
+  isa::Map op;
+  op.a_base = op.b_base = op.c_base = op.out_base = 1;
+  op.size0 = op.size1 = 1;
+  op.size2 = 4;
+  op.size3 = op.a_step2 = op.b_step2 = op.c_step2 = op.out_step2 = 10;
+  op.a_step3 = op.b_step3 = op.c_step3 = op.out_step3 = 1;
+  op.function = 17;  // has three operands
   op.clamp_high = 127;
   return op;
 }
@@ -33,9 +36,51 @@ isa::Lut lut() {
   op.table_base = 1;
   return op;
 }
-isa::LayerNorm layer_norm() {
-  auto op = rows<isa::LayerNorm>();
-  op.affine_base = 1;
+isa::Norm norm() {
+  isa::Norm op;
+  op.in_base = op.out_base = op.affine_base = 1;
+  op.rows = 4;
+  op.outer = op.affine_period = 1;
+  op.inner = op.in_pitch = op.out_pitch = 10;
+  op.gains = 2;
+  return op;
+}
+isa::Reduce reduce() {
+  isa::Reduce op;
+  op.in_base = op.out_base = 1;
+  op.outer = 1;
+  op.rows = 4;
+  op.elements = op.in_pitch = 10;
+  op.in_step = op.out_pitch = 1;
+  return op;
+}
+isa::Resize resize() {
+  isa::Resize op;
+  op.in_base = op.out_base = 1;
+  op.in_h = op.whole_h = op.in_w = op.out_h = op.out_w = op.channels = 2;
+  op.in_row = op.out_row = 4;
+  op.step_h = op.step_w = 1;
+  return op;
+}
+isa::Gather gather() {
+  isa::Gather op;
+  op.in_base = op.indices_base = op.out_base = 1;
+  op.rows = op.in_rows = 4;
+  op.row_bytes = op.in_pitch = op.out_pitch = 10;
+  return op;
+}
+isa::Scatter scatter() {
+  isa::Scatter op;
+  op.in_base = op.indices_base = op.out_base = 1;
+  op.rows = op.out_rows = 4;
+  op.elements = op.in_pitch = op.out_pitch = 10;
+  return op;
+}
+isa::TopK topk() {
+  auto op = rows<isa::TopK>();
+  op.indices_base = 1;
+  op.k = 2;
+  op.index_pitch = 8;
   return op;
 }
 isa::Pool pool() {
@@ -85,31 +130,68 @@ void check_all(FaultCode code, const std::vector<isa::Operation>& operations) {
 }  // namespace
 
 TEST_CASE("vector faults: sound operations have none") {
-  check_all(FaultCode::none,
-            {eltwise(), lut(), rows<isa::Softmax>(), layer_norm(), pool(), permute()});
+  check_all(FaultCode::none, {map(), lut(), rows<isa::Softmax>(), norm(), pool(), permute(),
+                              reduce(), resize(), gather(), scatter(), topk()});
 }
 
 TEST_CASE("vector faults: fields that contradict each other") {
-  using isa::Eltwise;
+  using isa::Map;
+  using isa::Norm;
   using isa::Pool;
+  using isa::Reduce;
+  using isa::Resize;
+  using isa::TopK;
   check_all(FaultCode::bad_operand,
             {
-                with(eltwise(), [](Eltwise& op) { op.rows = 0; }),
-                with(eltwise(), [](Eltwise& op) { op.elements = 0; }),
-                with(eltwise(), [](Eltwise& op) { op.b_period = 0; }),
-                with(eltwise(), [](Eltwise& op) { op.function = 6; }),
-                with(eltwise(), [](Eltwise& op) { op.b_type = 2; }),
-                with(eltwise(), [](Eltwise& op) { op.clamp_high = op.clamp_low - 1; }),
-                with(eltwise(), [](Eltwise& op) { op.out_pitch = 9; }),
+                with(map(), [](Map& op) { op.size0 = 0; }),
+                with(map(), [](Map& op) { op.size3 = 0; }),
+                with(map(), [](Map& op) { op.function = 14; }),
+                with(map(), [](Map& op) { op.function = 63; }),
+                with(map(), [](Map& op) { op.clamp_high = op.clamp_low - 1; }),
+                with(map(), [](Map& op) { op.out_type = 1, op.lowest = 2, op.highest = 1; }),
+                // More results than the slice holds, all to one place.
+                with(map(), [](Map& op) { op.size0 = 103; }),
                 with(lut(), [](isa::Lut& op) { op.rows = 0; }),
                 with(lut(), [](isa::Lut& op) { op.elements = 0; }),
                 with(lut(), [](isa::Lut& op) { op.out_pitch = 9; }),
                 with(rows<isa::Softmax>(), [](isa::Softmax& op) { op.rows = 0; }),
                 with(rows<isa::Softmax>(), [](isa::Softmax& op) { op.elements = 0; }),
                 with(rows<isa::Softmax>(), [](isa::Softmax& op) { op.out_pitch = 9; }),
-                with(layer_norm(), [](isa::LayerNorm& op) { op.rows = 0; }),
-                with(layer_norm(), [](isa::LayerNorm& op) { op.elements = 0; }),
-                with(layer_norm(), [](isa::LayerNorm& op) { op.out_pitch = 9; }),
+                with(norm(), [](Norm& op) { op.rows = 0; }),
+                with(norm(), [](Norm& op) { op.outer = 0; }),
+                with(norm(), [](Norm& op) { op.inner = 0; }),
+                with(norm(), [](Norm& op) { op.gains = 3; }),
+                with(norm(), [](Norm& op) { op.affine_period = 0; }),
+                with(norm(), [](Norm& op) { op.outer = 2, op.out_outer = 9; }),
+                with(reduce(), [](Reduce& op) { op.outer = 0; }),
+                with(reduce(), [](Reduce& op) { op.rows = 0; }),
+                with(reduce(), [](Reduce& op) { op.elements = 0; }),
+                with(reduce(), [](Reduce& op) { op.function = 9; }),
+                with(reduce(), [](Reduce& op) { op.function = 7; }),  // into int8
+                with(reduce(), [](Reduce& op) { op.in_step = 0; }),
+                with(resize(), [](Resize& op) { op.in_h = 0; }),
+                with(resize(), [](Resize& op) { op.in_w = 0; }),
+                with(resize(), [](Resize& op) { op.out_h = 0; }),
+                with(resize(), [](Resize& op) { op.out_w = 0; }),
+                with(resize(), [](Resize& op) { op.channels = 0; }),
+                with(resize(), [](Resize& op) { op.whole_h = 0; }),
+                with(resize(), [](Resize& op) { op.type = 3; }),
+                with(resize(), [](Resize& op) { op.out_row = 3; }),
+                with(gather(), [](isa::Gather& op) { op.rows = 0; }),
+                with(gather(), [](isa::Gather& op) { op.row_bytes = 0; }),
+                with(gather(), [](isa::Gather& op) { op.in_rows = 0; }),
+                with(gather(), [](isa::Gather& op) { op.out_pitch = 9; }),
+                with(scatter(), [](isa::Scatter& op) { op.rows = 0; }),
+                with(scatter(), [](isa::Scatter& op) { op.elements = 0; }),
+                with(scatter(), [](isa::Scatter& op) { op.out_rows = 0; }),
+                with(scatter(), [](isa::Scatter& op) { op.add = 1; }),  // int8
+                with(scatter(), [](isa::Scatter& op) { op.out_pitch = 9; }),
+                with(topk(), [](TopK& op) { op.rows = 0; }),
+                with(topk(), [](TopK& op) { op.k = 0; }),
+                with(topk(), [](TopK& op) { op.k = 11; }),
+                with(topk(), [](TopK& op) { op.out_pitch = 1; }),
+                with(topk(), [](TopK& op) { op.index_pitch = 7; }),
+                with(pool(), [](Pool& op) { op.type = 3; }),
                 with(pool(), [](Pool& op) { op.in_h = 0; }),
                 with(pool(), [](Pool& op) { op.in_w = 0; }),
                 with(pool(), [](Pool& op) { op.channels = 0; }),
@@ -121,21 +203,22 @@ TEST_CASE("vector faults: fields that contradict each other") {
                 with(pool(), [](Pool& op) { op.out_row = 3; }),
                 with(permute(), [](isa::Permute& op) { op.size0 = 0; }),
                 with(permute(), [](isa::Permute& op) { op.size4 = 0; }),
+                with(permute(), [](isa::Permute& op) { op.item = 3; }),
                 // More bytes than the slice holds, all to one place.
                 with(permute(), [](isa::Permute& op) { op.size0 = 410; }),
             });
 }
 
-TEST_CASE("vector faults: rows too long for the exact sums of a layernorm") {
+TEST_CASE("vector faults: rows too long for the exact sums of a norm") {
   VectorBench bench(Mode::timing);
   bench.set("sram.size", "256 MiB");
   bench.build();
   test::simulate([&] {
-    isa::LayerNorm op = layer_norm();
+    isa::Norm op = norm();
     op.rows = 1;
-    op.elements = 1U << 23;
+    op.inner = 1U << 23;
     CHECK_FALSE(bench.execute(op).fault);
-    ++op.elements;
+    ++op.inner;
     CHECK(bench.execute(op).fault.code == FaultCode::bad_operand);
   });
 }
@@ -145,18 +228,33 @@ TEST_CASE("vector faults: operands that leave the slice by one byte") {
   check_all(
       FaultCode::bad_address,
       {
-          with(eltwise(), [](isa::Eltwise& op) { op.a_offset = slice_bytes - 39; }),
-          with(eltwise(), [](isa::Eltwise& op) { op.b_offset = slice_bytes - 39; }),
-          with(eltwise(), [](isa::Eltwise& op) { op.b_type = 1, op.b_offset = slice_bytes - 69; }),
-          with(eltwise(), [](isa::Eltwise& op) { op.out_offset = slice_bytes - 39; }),
+          with(map(), [](isa::Map& op) { op.a_offset = slice_bytes - 39; }),
+          with(map(), [](isa::Map& op) { op.b_offset = slice_bytes - 39; }),
+          with(map(), [](isa::Map& op) { op.b_type = 1, op.b_offset = slice_bytes - 42; }),
+          with(map(), [](isa::Map& op) { op.c_offset = slice_bytes - 39; }),
+          with(map(), [](isa::Map& op) { op.out_offset = slice_bytes - 39; }),
+          with(map(), [](isa::Map& op) { op.out_offset = 8, op.out_step3 = -1; }),
+          with(reduce(), [](isa::Reduce& op) { op.in_offset = slice_bytes - 39; }),
+          with(reduce(), [](isa::Reduce& op) { op.out_offset = slice_bytes - 3; }),
+          with(resize(), [](isa::Resize& op) { op.in_offset = slice_bytes - 7; }),
+          with(resize(), [](isa::Resize& op) { op.out_offset = slice_bytes - 7; }),
+          with(gather(), [](isa::Gather& op) { op.in_offset = slice_bytes - 39; }),
+          with(gather(), [](isa::Gather& op) { op.indices_offset = slice_bytes - 15; }),
+          with(gather(), [](isa::Gather& op) { op.out_offset = slice_bytes - 39; }),
+          with(scatter(), [](isa::Scatter& op) { op.in_offset = slice_bytes - 39; }),
+          with(scatter(), [](isa::Scatter& op) { op.indices_offset = slice_bytes - 15; }),
+          with(scatter(), [](isa::Scatter& op) { op.out_offset = slice_bytes - 39; }),
+          with(topk(), [](isa::TopK& op) { op.in_offset = slice_bytes - 39; }),
+          with(topk(), [](isa::TopK& op) { op.out_offset = slice_bytes - 31; }),
+          with(topk(), [](isa::TopK& op) { op.indices_offset = slice_bytes - 31; }),
           with(lut(), [](isa::Lut& op) { op.in_offset = slice_bytes - 39; }),
           with(lut(), [](isa::Lut& op) { op.table_offset = slice_bytes - 255; }),
           with(lut(), [](isa::Lut& op) { op.out_offset = slice_bytes - 39; }),
           with(rows<isa::Softmax>(), [](isa::Softmax& op) { op.in_offset = slice_bytes - 39; }),
           with(rows<isa::Softmax>(), [](isa::Softmax& op) { op.out_offset = slice_bytes - 39; }),
-          with(layer_norm(), [](isa::LayerNorm& op) { op.in_offset = slice_bytes - 39; }),
-          with(layer_norm(), [](isa::LayerNorm& op) { op.affine_offset = slice_bytes - 79; }),
-          with(layer_norm(), [](isa::LayerNorm& op) { op.out_offset = slice_bytes - 39; }),
+          with(norm(), [](isa::Norm& op) { op.in_offset = slice_bytes - 39; }),
+          with(norm(), [](isa::Norm& op) { op.affine_offset = slice_bytes - 79; }),
+          with(norm(), [](isa::Norm& op) { op.out_offset = slice_bytes - 39; }),
           with(pool(), [](isa::Pool& op) { op.in_offset = slice_bytes - 7; }),
           with(pool(), [](isa::Pool& op) { op.out_offset = slice_bytes - 7; }),
           with(permute(), [](isa::Permute& op) { op.in_offset = slice_bytes - 9; }),
@@ -170,17 +268,16 @@ TEST_CASE("vector faults: operands that leave the slice by one byte") {
 }
 
 TEST_CASE("vector faults: the same operands one byte earlier are sound") {
-  check_all(
-      FaultCode::none,
-      {
-          with(eltwise(), [](isa::Eltwise& op) { op.a_offset = slice_bytes - 40; }),
-          with(eltwise(), [](isa::Eltwise& op) { op.b_type = 1, op.b_offset = slice_bytes - 70; }),
-          with(lut(), [](isa::Lut& op) { op.table_offset = slice_bytes - 256; }),
-          with(layer_norm(), [](isa::LayerNorm& op) { op.affine_offset = slice_bytes - 80; }),
-          with(pool(), [](isa::Pool& op) { op.in_offset = slice_bytes - 8; }),
-          with(permute(), [](isa::Permute& op) { op.in_offset = slice_bytes - 10; }),
-          with(permute(), [](isa::Permute& op) { op.out_offset = 9, op.out_step4 = -1; }),
-      });
+  check_all(FaultCode::none,
+            {
+                with(map(), [](isa::Map& op) { op.a_offset = slice_bytes - 40; }),
+                with(map(), [](isa::Map& op) { op.b_type = 1, op.b_offset = slice_bytes - 43; }),
+                with(lut(), [](isa::Lut& op) { op.table_offset = slice_bytes - 256; }),
+                with(norm(), [](isa::Norm& op) { op.affine_offset = slice_bytes - 80; }),
+                with(pool(), [](isa::Pool& op) { op.in_offset = slice_bytes - 8; }),
+                with(permute(), [](isa::Permute& op) { op.in_offset = slice_bytes - 10; }),
+                with(permute(), [](isa::Permute& op) { op.out_offset = 9, op.out_step4 = -1; }),
+            });
 }
 
 TEST_CASE("vector faults: an instruction of another unit") {

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
+#include <fstream>
+#include <iterator>
+
+#include "models/vector/functions.h"
 #include "tests/models/vector/bench.h"
 
 using namespace steppe;
@@ -32,11 +37,13 @@ Op rows(std::uint32_t count, std::uint32_t elements) {
   return op;
 }
 
-isa::Eltwise eltwise(std::uint32_t function) {
-  isa::Eltwise op;
-  op.a_base = op.b_base = op.out_base = 1;
-  op.rows = 10;
-  op.elements = op.a_pitch = op.b_pitch = op.b_period = op.out_pitch = 448;
+isa::Map map(std::uint32_t function) {
+  isa::Map op;
+  op.a_base = op.b_base = op.c_base = op.out_base = 1;
+  op.size0 = op.size1 = 1;
+  op.size2 = 10;
+  op.size3 = op.a_step2 = op.b_step2 = op.out_step2 = 448;
+  op.a_step3 = op.b_step3 = op.out_step3 = 1;
   op.function = function;
   op.clamp_high = 127;
   return op;
@@ -72,11 +79,11 @@ isa::Permute permute() {
 
 // Of 448 lanes, 32 of them for exponentials, divisions and roots.
 
-TEST_CASE("vector timing: eltwise passes the lanes three times") {
-  CHECK(cycles_of(eltwise(0)) == start + 30);  // 3 * 4480 / 448
+TEST_CASE("vector timing: map passes the lanes three times") {
+  CHECK(cycles_of(map(0)) == start + 30);  // 3 * 4480 / 448
 }
 TEST_CASE("vector timing: a division takes the special lanes") {
-  CHECK(cycles_of(eltwise(3)) == start + 140);  // 4480 / 32
+  CHECK(cycles_of(map(3)) == start + 140);  // 4480 / 32
 }
 TEST_CASE("vector timing: lut passes once") {
   auto op = rows<isa::Lut>(1, 1000);
@@ -98,9 +105,13 @@ TEST_CASE("vector timing: a window larger than the input counts what can lie ins
 TEST_CASE("vector timing: softmax takes an exponential and a division an element") {
   CHECK(cycles_of(rows<isa::Softmax>(8, 128)) == start + 64);  // 2 * 1024 / 32; lanes: 9.1
 }
-TEST_CASE("vector timing: layernorm takes seven operations an element") {
-  auto op = rows<isa::LayerNorm>(16, 448);
-  op.affine_base = 1;
+TEST_CASE("vector timing: norm takes seven operations an element") {
+  isa::Norm op;
+  op.in_base = op.out_base = op.affine_base = 1;
+  op.rows = 16;
+  op.outer = op.affine_period = 1;
+  op.inner = op.in_pitch = op.out_pitch = 448;
+  op.gains = 2;
   CHECK(cycles_of(op) == start + 112);  // 7 * 16 * 448 / 448; special: 1
 }
 TEST_CASE("vector timing: permute moves 64 bytes a cycle") {
@@ -115,8 +126,8 @@ TEST_CASE("vector timing: parameters reach it") {
   bench.set("vector.start_cycles", "1");
   bench.build();
   test::simulate([&] {
-    CHECK(bench.execute(eltwise(0)).ps == (1 + 135) * 1000);  // 13440 / 100 rounds up
-    CHECK(bench.execute(eltwise(3)).ps == (1 + 4480) * 1000);
+    CHECK(bench.execute(map(0)).ps == (1 + 135) * 1000);  // 13440 / 100 rounds up
+    CHECK(bench.execute(map(3)).ps == (1 + 4480) * 1000);
     CHECK(bench.execute(permute()).ps == (1 + 10) * 1000);
   });
 }
@@ -128,7 +139,7 @@ TEST_CASE("vector timing: a slow SRAM decides") {
   bench.build();
   test::simulate([&] {
     // Two operands of 4480 B read, as much written, at 1 ns a byte, and the latency.
-    CHECK(bench.execute(eltwise(0)).ps == 3 * 4'480'000 + 5'000);
+    CHECK(bench.execute(map(0)).ps == 3 * 4'480'000 + 5'000);
     // 50 cycles of the lanes, the rest is the SRAM's.
     CHECK(bench.stat("vector.sram_bound") == 13'445'000 - 50'000);
   });
@@ -139,10 +150,10 @@ TEST_CASE("vector timing: operands that repeat are read once") {
   bench.set("sram.bandwidth", "1 GB/s");
   bench.build();
   test::simulate([&] {
-    isa::Eltwise op = eltwise(0);
-    op.b_pitch = 0;
+    isa::Map op = map(0);
+    op.b_step2 = 0;
     CHECK(bench.execute(op).ps == (2 * 4480 + 448) * 1000);
-    op.b_period = 1;
+    op.b_step3 = 0;
     op.b_type = 1;
     CHECK(bench.execute(op).ps == (2 * 4480 + 4) * 1000);
   });
@@ -170,4 +181,88 @@ TEST_CASE(
     }
   });
   CHECK(wrong == 0);
+}
+
+TEST_CASE("vector timing: the README's example") {
+  VectorBench bench(Mode::timing);
+  bench.set("sram.bandwidth", "64 GB/s");  // 64 B a cycle of 1 ns
+  bench.build();
+  isa::Map op = map(48);  // gelu_tanh
+  op.out_type = 2;
+  op.out_step2 = 896;
+  op.out_step3 = 2;
+  op.out_offset = 100'000;
+  test::simulate([&] {
+    CHECK(bench.execute(op).ps == 210'000);     // (4480 + 8960) / 64
+    CHECK(bench.stat("vector.cycles") == 160);  // 20 + 4480 / 32
+    CHECK(bench.stat("vector.sram_bound") == 50'000);
+  });
+}
+
+TEST_CASE("vector timing: the README lists the functions and their costs") {
+  std::ifstream file(STEPPE_SOURCE_DIR "/models/vector/README.md");
+  const std::string page{std::istreambuf_iterator<char>(file), {}};
+  for (const auto& row : vector_functions::rows) {
+    const std::string line = fmt::format("\n| {} | {} | {} | {} | {} |\n", row.name, row.code,
+                                         row.operands, row.lane_ops, row.special_ops);
+    CAPTURE(row.name);
+    CHECK(page.find(line) != std::string::npos);
+  }
+}
+
+TEST_CASE("vector timing: each function's cost") {
+  VectorBench bench(Mode::timing);
+  bench.set("vector.lanes", "1");
+  bench.set("vector.start_cycles", "0");
+  bench.build();
+  test::simulate([&] {
+    CHECK(bench.execute(map(17)).ps == 4 * 4'480'000);  // muladd: 2 and 2
+    CHECK(bench.execute(map(32)).ps == 2 * 4'480'000);  // copy: 2
+  });
+}
+
+TEST_CASE("vector timing: what reduce, resize, gather, scatter and topk take") {
+  VectorBench bench(Mode::timing);
+  bench.build();
+  test::simulate([&] {
+    isa::Reduce reduce;
+    reduce.in_base = reduce.out_base = 1;
+    reduce.outer = 1;
+    reduce.rows = 10;
+    reduce.elements = reduce.in_pitch = 448;
+    reduce.in_step = reduce.out_pitch = 1;
+    CHECK(bench.execute(reduce).ps == (20 + 20) * 1000);  // 2 * 4480 / 448
+    reduce.function = 6;
+    CHECK(bench.execute(reduce).ps == (20 + 30) * 1000);  // squared: 3
+    isa::Resize resize;
+    resize.in_base = resize.out_base = 1;
+    resize.in_h = resize.whole_h = resize.in_w = 4;
+    resize.channels = 64;
+    resize.in_row = 256;
+    resize.out_h = resize.out_w = 8;
+    resize.out_row = 512;
+    resize.step_h = resize.step_w = 0.5F;
+    CHECK(bench.execute(resize).ps == (20 + 64) * 1000);  // 8 * 8 * 64 / 64
+    resize.linear = 1;
+    CHECK(bench.execute(resize).ps == (20 + 92) * 1000);  // 10 * 4096 / 448 = 91.4
+    isa::Gather gather;
+    gather.in_base = gather.indices_base = gather.out_base = 1;
+    gather.rows = gather.in_rows = 10;
+    gather.row_bytes = gather.in_pitch = gather.out_pitch = 64;
+    CHECK(bench.execute(gather).ps == (20 + 10) * 1000);
+    isa::Scatter scatter;
+    scatter.in_base = scatter.indices_base = scatter.out_base = 1;
+    scatter.rows = scatter.out_rows = 10;
+    scatter.elements = 16;
+    scatter.in_pitch = scatter.out_pitch = 64;
+    scatter.type = 1;
+    scatter.add = 1;
+    CHECK(bench.execute(scatter).ps == (20 + 10) * 1000);  // 640 B / 64; lanes: 160 / 448
+    auto topk = rows<isa::TopK>(1, 1000);
+    topk.indices_base = 1;
+    topk.k = 5;
+    CHECK(bench.execute(topk).ps == (20 + 12) * 1000);  // 5 * 1000 / 448 = 11.2
+    topk.k = 500;
+    CHECK(bench.execute(topk).ps == (20 + 123) * 1000);  // 10 * 11 / 2 * 1000 / 448 = 122.8
+  });
 }

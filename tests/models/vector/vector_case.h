@@ -24,12 +24,17 @@ struct VectorCase {
 };
 
 /// Small instructions with every field drawn.
-VectorCase random_eltwise(Random& random);
+VectorCase random_map(Random& random);
 VectorCase random_lut(Random& random);
 VectorCase random_pool(Random& random);
 VectorCase random_softmax(Random& random);
-VectorCase random_layer_norm(Random& random);
+VectorCase random_norm(Random& random);
 VectorCase random_permute(Random& random);
+VectorCase random_reduce(Random& random);
+VectorCase random_resize(Random& random);
+VectorCase random_gather(Random& random);
+VectorCase random_scatter(Random& random);
+VectorCase random_topk(Random& random);
 /// One of the above.
 VectorCase random_vector_case(Random& random);
 
