@@ -147,19 +147,30 @@ Reduced reduce(float x) {
   return x < 0 ? Reduced{(4 - quadrant) % 4, -r} : Reduced{quadrant, r};
 }
 
+/// 1 / n! with alternating signs, n = 2, 4, … or 3, 5, …
+template <int first>
+constexpr std::array<double, 9> alternating = [] {
+  std::array<double, 9> series{};
+  double factorial = 1;
+  for (int n = 2, i = 0; i < 9; ++n) {
+    factorial = factorial * n;
+    if (n % 2 == first % 2) {
+      factorial = -factorial;
+      series[static_cast<std::size_t>(i++)] = 1 / factorial;
+    }
+  }
+  return series;
+}();
+
+double horner(const std::array<double, 9>& series, double square) {
+  double sum = 0;
+  for (std::size_t i = series.size(); i-- > 0;) sum = (sum + series[i]) * square;
+  return sum;
+}
+
 /// Taylor series on |r| <= pi/4; what is left out is below 2^-58 of the sum.
-double sine(double r) {
-  const double square = r * r;
-  double sum = 0;
-  for (int i = 19; i >= 3; i -= 2) sum = -(sum + 1) * square / (i * (i - 1));
-  return r + r * sum;
-}
-double cosine(double r) {
-  const double square = r * r;
-  double sum = 0;
-  for (int i = 20; i >= 2; i -= 2) sum = -(sum + 1) * square / (i * (i - 1));
-  return 1 + sum;
-}
+double sine(double r) { return r + r * horner(alternating<3>, r * r); }
+double cosine(double r) { return 1 + horner(alternating<2>, r * r); }
 
 /// sin(x + turn * pi/2)
 float wave(float x, unsigned turn) {

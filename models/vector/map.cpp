@@ -48,12 +48,14 @@ struct Space {
 
 float truth(bool value) { return value ? 1.0F : 0.0F; }
 
-/// Applies f to the whole chunk, whatever lies behind the elements in use.
 template <typename F>
-void all(Chunk& a, const Chunk& b, const Chunk& c, F f) {
-  for (std::uint32_t i = 0; i < chunk; ++i) a[i] = f(a[i], b[i], c[i]);
+void all(std::uint32_t count, Chunk& a, const Chunk& b, const Chunk& c, F f) {
+  if (count == chunk) {  // a known length, for plain vector code
+    for (std::uint32_t i = 0; i < chunk; ++i) a[i] = f(a[i], b[i], c[i]);
+  } else {
+    for (std::uint32_t i = 0; i < count; ++i) a[i] = f(a[i], b[i], c[i]);
+  }
 }
-/// Applies f to the elements in use: for functions that take long.
 template <typename F>
 void each(Chunk& a, std::uint32_t count, F f) {
   for (std::uint32_t i = 0; i < count; ++i) a[i] = f(a[i]);
@@ -61,7 +63,7 @@ void each(Chunk& a, std::uint32_t count, F f) {
 
 #define STEPPE_EXPRESSION(name, expression)                           \
   case name##_:                                                       \
-    return all(a, b, c,                                               \
+    return all(count, a, b, c,                                        \
                []([[maybe_unused]] float x, [[maybe_unused]] float y, \
                   [[maybe_unused]] float z) -> float { return expression; });
 #define STEPPE_SPECIAL(name, function) \

@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <limits>
 
 #include "models/vector/vector_kernels.h"
 #include "tests/models/vector/bench.h"
@@ -367,4 +368,38 @@ TEST_CASE("vector values: topk puts NaN last, equals by index") {
   vector_kernels::run(op, raw(in), raw(out), raw(indices));
   CHECK(std::vector<std::int32_t>(indices, indices + 5) ==
         std::vector<std::int32_t>{4, 0, 3, 2, 1});
+}
+
+TEST_CASE("vector values: edges of map's types") {
+  isa::Map op;
+  op.size0 = op.size1 = op.size2 = 1;
+  op.size3 = 5;
+  op.a_step3 = op.b_step3 = op.out_step3 = 4;
+  op.a_type = op.b_type = 1;
+  const float nan = std::nanf("");
+  const float a[] = {-0x1p31F, 0x1p31F, 2147483520.0F, nan, -1.5F};
+  std::int32_t whole[5];
+  op.function = 32;  // copy, to int32
+  op.out_type = 3;
+  op.out_inverse = 1;
+  vector_kernels::run(op, raw(a), nullptr, nullptr, raw(whole));
+  constexpr std::int32_t least = std::numeric_limits<std::int32_t>::min();
+  CHECK(std::vector<std::int32_t>(whole, whole + 5) ==
+        std::vector<std::int32_t>{least, 2147483647, 2147483520, least, -2});
+  // max is a < b ? b : a: a stays where they are equal or one is NaN; a bound does not stop NaN.
+  const float x[] = {-0.0F, 0.0F, nan, 1, 9};
+  const float y[] = {0.0F, -0.0F, 1, nan, 2};
+  float out[5];
+  op.function = 4;
+  op.out_type = 1;
+  op.lowest = -1;
+  op.highest = 8;
+  vector_kernels::run(op, raw(x), raw(y), nullptr, raw(out));
+  CHECK((out[0] == 0 && std::signbit(out[0])));
+  CHECK((out[1] == 0 && !std::signbit(out[1])));
+  std::uint32_t bits = 0;
+  std::memcpy(&bits, &out[2], 4);
+  CHECK(bits == 0x7fc00000U);
+  CHECK(out[3] == 1);
+  CHECK(out[4] == 8);
 }
