@@ -18,7 +18,8 @@ std::vector<To> unpacked(const char* bytes, std::uint64_t count) {
   for (std::uint64_t i = 0; i < count; ++i) {
     T element;
     std::memcpy(&element, bytes + i * sizeof(T), sizeof(T));
-    result[i] = static_cast<To>(element);
+    // An int8 element is a number, no character.
+    result[i] = static_cast<To>(element);  // NOLINT(bugprone-signed-char-misuse)
   }
   return result;
 }
