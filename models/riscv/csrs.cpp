@@ -3,7 +3,8 @@
 
 #include <initializer_list>
 
-// The RISC-V Instruction Set Manual, volume II (20211203), chapters 2 and 3.
+// The RISC-V Instruction Set Manual, volume II (20211203), chapters 2 and 3; for the trigger
+// registers the RISC-V Debug Specification 0.13, chapter 5.
 namespace steppe::riscv {
 namespace {
 
@@ -37,12 +38,34 @@ constexpr bool is_idle_counter(std::uint32_t number) {
          (number >= 0x323 && number <= 0x33f);
 }
 
+/// tselect and tdata1 to 3. No trigger is there: tselect stays 0, and the type in tdata1 is "none".
+constexpr bool is_trigger(std::uint32_t number) { return number >= 0x7a0 && number <= 0x7a3; }
+
+constexpr std::uint32_t stop_cycles = 1U << 0;  // mcountinhibit
+constexpr std::uint32_t stop_instructions = 1U << 2;
+constexpr std::uint32_t pmpcfg0 = 0x3a0;
+constexpr std::uint32_t pmpaddr0 = 0x3b0;
+
+/// An unlocked entry does not bind machine mode, and there is no other: with the lock always 0,
+/// protection is there for software to set up and has no effect. Writable without readable is
+/// reserved.
+constexpr std::uint32_t legal_pmpcfg(std::uint32_t value) {
+  constexpr std::uint32_t readable = 0x0101'0101, writable = 0x0202'0202, mode = 0x1818'1818,
+                          executable = 0x0404'0404;
+  const std::uint32_t reads = value & readable;
+  return reads | (value & (reads << 1) & writable) | (value & (mode | executable));
+}
+
 }  // namespace
 
 void Csrs::reset() {
-  cycle_offset_ = 0 - cycles_;
-  instruction_offset_ = 0 - instructions_;
+  for (HartCounter* counter : {&cycle_, &instret_}) {
+    counter->stop(false, 0);
+    counter->set(0, 0);
+  }
   mstatus_ = mie_ = mtvec_ = mscratch_ = mepc_ = mcause_ = mtval_ = 0;
+  pmpcfg_.fill(0);
+  pmpaddr_.fill(0);
 }
 
 std::optional<std::uint32_t> Csrs::read(std::uint32_t number) const {
@@ -67,35 +90,51 @@ std::optional<std::uint32_t> Csrs::read(std::uint32_t number) const {
       return mip_;
     case 0xb00:
     case 0xc00:
-      return low(cycles_ + cycle_offset_);
+      return low(cycle_.value());
     case 0xb80:
     case 0xc80:
-      return high(cycles_ + cycle_offset_);
+      return high(cycle_.value());
     case 0xb02:
     case 0xc02:
-      return low(instructions_ + instruction_offset_);
+      return low(instret_.value());
     case 0xb82:
     case 0xc82:
-      return high(instructions_ + instruction_offset_);
+      return high(instret_.value());
     case 0xf14:
       return hart_;
+    case 0x320:
+      return (cycle_.is_stopped() ? stop_cycles : 0) |
+             (instret_.is_stopped() ? stop_instructions : 0);
     case 0x310:  // mstatush: little endian only
-    case 0x320:  // mcountinhibit: counters always run
     case 0xf11:
     case 0xf12:
     case 0xf13:
     case 0xf15:
       return 0;
     default:
-      if (is_idle_counter(number)) return 0;
-      return std::nullopt;
+      if (is_idle_counter(number) || is_trigger(number)) return 0;
+      return read_pmp(number);
   }
 }
 
+std::optional<std::uint32_t> Csrs::read_pmp(std::uint32_t number) const {
+  if (number - pmpcfg0 < pmpcfg_.size()) return pmpcfg_[number - pmpcfg0];
+  if (number - pmpaddr0 < pmpaddr_.size()) return pmpaddr_[number - pmpaddr0];
+  return std::nullopt;
+}
+
+bool Csrs::write_pmp(std::uint32_t number, std::uint32_t value) {
+  if (number - pmpcfg0 < pmpcfg_.size()) {
+    pmpcfg_[number - pmpcfg0] = legal_pmpcfg(value);
+  } else if (number - pmpaddr0 < pmpaddr_.size()) {
+    pmpaddr_[number - pmpaddr0] = value;
+  } else {
+    return false;
+  }
+  return true;
+}
+
 bool Csrs::write(std::uint32_t number, std::uint32_t value, std::uint32_t cost) {
-  // The instruction that writes a counter does not count in it.
-  const std::uint64_t cycles = cycles_ + cycle_offset_;
-  const std::uint64_t instructions = instructions_ + instruction_offset_;
   switch (number) {
     case 0x300:
       mstatus_ = value & (mie_bit | mpie_bit);
@@ -119,24 +158,27 @@ bool Csrs::write(std::uint32_t number, std::uint32_t value, std::uint32_t cost) 
       mtval_ = value;
       return true;
     case 0xb00:
-      cycle_offset_ = with_low(cycles, value) - (cycles_ + cost);
+      cycle_.set(with_low(cycle_.value(), value), cost);
       return true;
     case 0xb80:
-      cycle_offset_ = with_high(cycles, value) - (cycles_ + cost);
+      cycle_.set(with_high(cycle_.value(), value), cost);
       return true;
     case 0xb02:
-      instruction_offset_ = with_low(instructions, value) - (instructions_ + 1);
+      instret_.set(with_low(instret_.value(), value), 1);
       return true;
     case 0xb82:
-      instruction_offset_ = with_high(instructions, value) - (instructions_ + 1);
+      instret_.set(with_high(instret_.value(), value), 1);
+      return true;
+    case 0x320:
+      cycle_.stop((value & stop_cycles) != 0, cost);
+      instret_.stop((value & stop_instructions) != 0, 1);
       return true;
     case 0x301:
     case 0x310:
-    case 0x320:
     case 0x344:  // its bits follow the interrupt lines
       return true;
     default:
-      return is_idle_counter(number);
+      return is_idle_counter(number) || is_trigger(number) || write_pmp(number, value);
   }
 }
 

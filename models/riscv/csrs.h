@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 
@@ -20,16 +21,38 @@ enum class Cause : std::uint32_t {
   machine_call = 11,
 };
 
-/// The control and status registers of a hart that has machine mode only.
-///
-/// Present: misa, mvendorid, marchid, mimpid (0), mhartid, mconfigptr (0), mstatus, mstatush, mie,
-/// mip, mtvec, mscratch, mepc, mcause, mtval, mcycle[h], minstret[h], mcountinhibit (0),
-/// mhpmcounter3..31[h] and mhpmevent3..31 (0), and the user's read-only cycle[h] and instret[h].
-/// All others are illegal.
+/// A 64-bit counter that software writes in halves and stops, over one that always runs.
+class HartCounter {
+ public:
+  explicit HartCounter(const std::uint64_t& running) : running_(running) {}
+  [[nodiscard]] std::uint64_t value() const { return is_stopped_ ? kept_ : running_ + kept_; }
+  [[nodiscard]] bool is_stopped() const { return is_stopped_; }
+  /// From when the counter below has gone on by `ahead`, this one reads `value`.
+  void set(std::uint64_t value, std::uint64_t ahead) {
+    kept_ = is_stopped_ ? value : value - (running_ + ahead);
+  }
+  /// Stops or goes on when the counter below has gone on by `ahead`.
+  void stop(bool stopped, std::uint64_t ahead) {
+    if (stopped == is_stopped_) return;
+    const std::uint64_t now = is_stopped_ ? kept_ : value() + ahead;
+    is_stopped_ = stopped;
+    set(now, ahead);
+  }
+
+ private:
+  const std::uint64_t& running_;
+  std::uint64_t kept_ = 0;  ///< the value itself while stopped, else what is added
+  bool is_stopped_ = false;
+};
+
+/// The control and status registers of a hart that has machine mode only; README.md has the table.
+/// Those that are not there are illegal.
 class Csrs {
  public:
+  static constexpr unsigned pmp_entries = 16;
+
   Csrs(std::uint32_t hart, const std::uint64_t& cycles, const std::uint64_t& instructions)
-      : hart_(hart), cycles_(cycles), instructions_(instructions) {}
+      : hart_(hart), cycle_(cycles), instret_(instructions) {}
   Csrs(const Csrs&) = delete;
   Csrs& operator=(const Csrs&) = delete;
 
@@ -53,13 +76,13 @@ class Csrs {
   std::uint32_t leave_trap();
 
  private:
+  [[nodiscard]] std::optional<std::uint32_t> read_pmp(std::uint32_t number) const;
+  [[nodiscard]] bool write_pmp(std::uint32_t number, std::uint32_t value);
   void enter(std::uint32_t cause, std::uint32_t pc, std::uint32_t value);
 
   std::uint32_t hart_;
-  const std::uint64_t& cycles_;
-  const std::uint64_t& instructions_;
-  std::uint64_t cycle_offset_ = 0;
-  std::uint64_t instruction_offset_ = 0;
+  HartCounter cycle_;
+  HartCounter instret_;
   std::uint32_t mstatus_ = 0;  ///< MIE and MPIE; MPP is always machine mode
   std::uint32_t mie_ = 0;
   std::uint32_t mip_ = 0;
@@ -68,6 +91,8 @@ class Csrs {
   std::uint32_t mepc_ = 0;
   std::uint32_t mcause_ = 0;
   std::uint32_t mtval_ = 0;
+  std::array<std::uint32_t, pmp_entries / 4> pmpcfg_{};
+  std::array<std::uint32_t, pmp_entries> pmpaddr_{};
 };
 
 }  // namespace steppe::riscv

@@ -3,36 +3,38 @@
 // steppe-iss: runs a bare RV32IMAC program on the control core's instruction set simulator, without
 // SystemC.
 //
-// The program ends by writing to the word at its symbol `tohost`: 1 passes, any other odd value is
-// a failed test's number times 2, plus 1. There is nothing on the bus: accesses outside the memory
-// fault.
+// The program talks to the host through the double word at its symbol `tohost` (see htif.h). On its
+// bus is the CLINT alone, whose mtime counts every 90th cycle; other accesses outside of the memory
+// fault. The exit code is 0 where the program passed, else the number it failed with (255 for any
+// above); errors of steppe-iss itself have the codes 2 (usage, ELF file) and 4 (the program can not
+// go on), and are told apart by their message.
 #include <chrono>
 #include <cstring>
 #include <exception>
+#include <fstream>
 #include <iostream>
 #include <limits>
 
 #include "models/base/config.h"
 #include "models/base/error.h"
 #include "models/base/units.h"
+#include "models/riscv/clint.h"
 #include "models/riscv/core.h"
 #include "models/riscv/elf.h"
+#include "models/riscv/htif.h"
 
 namespace steppe {
 namespace {
 
-enum ExitCode { passed = 0, failed = 1, machine = 4 };
+constexpr int largest_exit_code = 255;
+constexpr const char* usage =
+    "usage: steppe-iss ELF [--max-instructions N] [--signature FILE] [--stats]";
 
 struct Options {
   std::string elf;
+  std::string signature;
   std::uint64_t max_instructions = std::numeric_limits<std::uint64_t>::max();
   bool stats = false;
-};
-
-class NoBus : public riscv::Bus {
- public:
-  Answer read(std::uint32_t, std::uint32_t&, unsigned) override { return {}; }
-  Answer write(std::uint32_t, std::uint32_t, unsigned) override { return {}; }
 };
 
 std::uint64_t parse_count(const std::string& text) {
@@ -51,28 +53,28 @@ Options parse(const std::vector<std::string>& arguments) {
     } else if (argument == "--max-instructions") {
       if (++i == arguments.size()) throw ConfigError("--max-instructions needs a number");
       options.max_instructions = parse_count(arguments[i]);
+    } else if (argument == "--signature") {
+      if (++i == arguments.size()) throw ConfigError("--signature needs a file");
+      options.signature = arguments[i];
     } else if (argument.starts_with("-")) {
-      const std::string near = nearest_name(argument, {"--stats", "--max-instructions"});
-      throw ConfigError(
-          "unknown option '{}'{}\nusage: steppe-iss ELF [--max-instructions N] [--stats]", argument,
-          near.empty() ? "" : "; did you mean '" + near + "'?");
+      const std::string near =
+          nearest_name(argument, {"--stats", "--max-instructions", "--signature"});
+      throw ConfigError("unknown option '{}'{}\n{}", argument,
+                        near.empty() ? "" : "; did you mean '" + near + "'?", usage);
     } else if (options.elf.empty()) {
       options.elf = argument;
     } else {
       throw ConfigError("one ELF file at a time: '{}' and '{}'", options.elf, argument);
     }
   }
-  if (options.elf.empty()) {
-    throw ConfigError("usage: steppe-iss ELF [--max-instructions N] [--stats]");
-  }
+  if (options.elf.empty()) throw ConfigError("{}", usage);
   return options;
 }
 
 /// A program in memory of its own: from its first address, rounded down to 4 KiB, for 1 MiB at
 /// least.
-struct Machine {
-  explicit Machine(const std::string& path) {
-    const auto elf = read_file(path);
+struct Program {
+  explicit Program(const std::string& path) : elf(read_file(path)), name(path) {
     const AddressRange extent = elf_extent(elf, path);
     base = static_cast<std::uint32_t>(extent.begin & ~std::uint64_t{0xfff});
     constexpr std::uint64_t largest = std::uint64_t{1} << 30;
@@ -81,66 +83,120 @@ struct Machine {
     const std::uint64_t room = (std::uint64_t{1} << 32) - base;
     memory.resize(std::min(room, std::max<std::uint64_t>(bytes, 1 << 20)));
     entry = load_elf(elf, memory, base, path);
-    const auto symbol = elf_symbol(elf, "tohost", path);
-    if (!symbol || *symbol < base || *symbol - base > memory.size() - 4) {
-      throw ConfigError("{}: no symbol 'tohost' in its memory", path);
-    }
-    tohost = *symbol;
   }
-  [[nodiscard]] std::uint32_t told() const {
-    std::uint32_t value = 0;
-    std::memcpy(&value, memory.data() + (tohost - base), sizeof value);
-    return value;
+  [[nodiscard]] std::optional<std::uint32_t> symbol(const char* symbol_name) const {
+    return elf_symbol(elf, symbol_name, name);
+  }
+  [[nodiscard]] std::uint32_t need(const char* symbol_name) const {
+    if (const auto value = symbol(symbol_name)) return *value;
+    throw ConfigError("{}: no symbol '{}'", name, symbol_name);
   }
 
+  std::vector<std::uint8_t> elf;
+  std::string name;
   std::vector<std::uint8_t> memory;
   std::uint32_t base = 0;
   std::uint32_t entry = 0;
-  std::uint32_t tohost = 0;
 };
 
-ExitCode verdict(std::uint32_t told) {
-  if (told == 1) return passed;
-  std::cerr << fmt::format("steppe-iss: failed: test {}\n", told >> 1);
-  return failed;
-}
+/// The core with its CLINT. Time is counted in cycles, and goes on while the core sleeps.
+class Machine : private riscv::Bus {
+ public:
+  explicit Machine(Program& program)
+      : core_(program.memory, program.base, *this, {}),
+        htif_(program.memory, program.base, program.need("tohost"), program.symbol("fromhost"),
+              std::cout) {
+    core_.reset(program.entry);
+  }
+  [[nodiscard]] const RiscvCore& core() const { return core_; }
 
-ExitCode run(RiscvCore& core, const Machine& machine_run, std::uint64_t max_instructions) {
-  constexpr std::uint64_t cycles_between_looks = 10000;
-  for (;;) {
-    const RiscvCore::Stop stop = core.run(core.cycles() + cycles_between_looks);
-    if (machine_run.told() != 0) return verdict(machine_run.told());
-    if (stop == RiscvCore::Stop::sleep) {
-      std::cerr << fmt::format("steppe-iss: sleeps at {:#010x} with nothing to wake it\n",
-                               core.pc());
-      return machine;
-    }
-    if (stop == RiscvCore::Stop::halted) {
-      std::cerr << fmt::format("steppe-iss: {}\n", core.halt_reason());
-      return machine;
-    }
-    if (core.instructions() >= max_instructions) {
-      std::cerr << fmt::format("steppe-iss: limit of {} instructions reached at {:#010x}\n",
-                               max_instructions, core.pc());
-      return machine;
+  /// Runs to the end; returns the program's result.
+  std::uint32_t run(std::uint64_t max_instructions) {
+    constexpr std::uint64_t shortest = 64, longest = 10000;
+    for (std::uint64_t cycles = shortest;; cycles = std::min(2 * cycles, longest)) {
+      core_.set_interrupt(riscv::Interrupt::timer, clint_.timer(now()));
+      core_.set_interrupt(riscv::Interrupt::software, clint_.software());
+      const RiscvCore::Stop stop = core_.run(core_.cycles() + std::min(cycles, to_timer()));
+      const riscv::Htif::Heard heard = htif_.look();
+      if (heard == riscv::Htif::Heard::ended) return htif_.result();
+      if (heard != riscv::Htif::Heard::nothing) {
+        cycles = shortest / 2;
+      } else if (stop == RiscvCore::Stop::halted) {
+        throw MachineError("{}", core_.halt_reason());
+      } else if (stop == RiscvCore::Stop::sleep) {
+        sleep();
+      }
+      if (core_.instructions() >= max_instructions) {
+        throw MachineError("limit of {} instructions reached at {:#010x}", max_instructions,
+                           core_.pc());
+      }
     }
   }
+
+ private:
+  [[nodiscard]] std::uint64_t now() const { return core_.cycles() + slept_; }
+  /// Cycles until the timer's interrupt rises; very many where it is up, or never will be.
+  [[nodiscard]] std::uint64_t to_timer() const {
+    const std::uint64_t at = clint_.timer_at(now());
+    return at == now() ? riscv::Clint::never : at - now();
+  }
+  void sleep() {
+    constexpr std::uint32_t mie = 0x304;
+    const bool is_timed = (*core_.csrs().read(mie) & 1U << 7) != 0;
+    if (!is_timed || clint_.timer_at(now()) == riscv::Clint::never) {
+      throw MachineError("sleeps at {:#010x} with nothing to wake it", core_.pc());
+    }
+    if (!clint_.timer(now())) slept_ += to_timer();
+  }
+  Answer read(std::uint32_t address, std::uint32_t& value, unsigned bytes) override {
+    const std::uint32_t offset = address - riscv::Clint::base;
+    return {.ok = offset < riscv::Clint::bytes && bytes == 4 && clint_.read(offset, value, now())};
+  }
+  Answer write(std::uint32_t address, std::uint32_t value, unsigned bytes) override {
+    const std::uint32_t offset = address - riscv::Clint::base;
+    return {.ok = offset < riscv::Clint::bytes && bytes == 4 && clint_.write(offset, value, now())};
+  }
+
+  RiscvCore core_;
+  riscv::Clint clint_{90};  // a 900 MHz core and a 10 MHz timer, as on the chip
+  riscv::Htif htif_;
+  std::uint64_t slept_ = 0;
+};
+
+/// Writes the words from begin_signature to end_signature, one to a line in hexadecimal, as the
+/// architecture's compliance tests are compared.
+void write_signature(const Program& program, const std::string& path) {
+  const std::uint32_t begin = program.need("begin_signature") - program.base;
+  const std::uint32_t end = program.need("end_signature") - program.base;
+  if (begin > end || end > program.memory.size()) {
+    throw ConfigError("{}: its signature is not in its memory", program.name);
+  }
+  std::ofstream file(path);
+  for (std::uint64_t at = begin; at + 4 <= end; at += 4) {
+    std::uint32_t word = 0;
+    std::memcpy(&word, program.memory.data() + at, sizeof word);
+    file << fmt::format("{:08x}\n", word);
+  }
+  if (!file.flush()) throw ConfigError("{}: cannot be written", path);
 }
 
-ExitCode run(const Options& options) {
-  Machine loaded(options.elf);
-  NoBus bus;
-  RiscvCore core(loaded.memory, loaded.base, bus, {});
-  core.reset(loaded.entry);
+int run(const Options& options) {
+  Program program(options.elf);
+  Machine machine(program);
   const auto start = std::chrono::steady_clock::now();
-  const ExitCode code = run(core, loaded, options.max_instructions);
+  const std::uint32_t result = machine.run(options.max_instructions);
   const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - start;
+  std::cout.flush();
+  const RiscvCore& core = machine.core();
   if (options.stats) {
     std::cerr << fmt::format("{} instructions, {} cycles, {} traps, {:.3f} s, {:.1f} MIPS\n",
                              core.instructions(), core.cycles(), core.traps(), wall.count(),
                              static_cast<double>(core.instructions()) / wall.count() / 1e6);
   }
-  return code;
+  if (!options.signature.empty()) write_signature(program, options.signature);
+  if (result == 0) return 0;
+  std::cerr << fmt::format("steppe-iss: failed: test {}\n", result);
+  return static_cast<int>(std::min<std::uint32_t>(result, largest_exit_code));
 }
 
 }  // namespace

@@ -2,33 +2,22 @@
 //
 // steppe-iss as a program: exit codes and messages.
 #include <doctest/doctest.h>
-#include <sys/wait.h>
 
-#include <array>
 #include <cstdio>
+#include <fstream>
+#include <iterator>
 #include <string>
+
+#include "tests/models/riscv/run_program.h"
 
 namespace {
 
-struct Result {
-  int code;
-  std::string errors;
-};
-
-Result iss(const std::string& arguments) {
-  FILE* pipe = popen((STEPPE_ISS " " + arguments + " 2>&1").c_str(), "r");
-  REQUIRE(pipe != nullptr);
-  Result result;
-  std::array<char, 256> part{};
-  while (fgets(part.data(), part.size(), pipe) != nullptr) result.errors += part.data();
-  result.code = WEXITSTATUS(pclose(pipe));
-  return result;
-}
+Result iss(const std::string& arguments) { return run_program(STEPPE_ISS " " + arguments); }
 
 std::string elf(const std::string& name) { return STEPPE_RISCV_PROGRAMS "/" + name + ".elf "; }
 
 bool says(const Result& result, const char* part) {
-  return result.errors.find(part) != std::string::npos;
+  return result.output.find(part) != std::string::npos;
 }
 
 }  // namespace
@@ -36,7 +25,7 @@ bool says(const Result& result, const char* part) {
 TEST_CASE("iss: a pass is silent, --stats tells the speed") {
   const Result plain = iss(elf("multiply"));
   CHECK(plain.code == 0);
-  CHECK(plain.errors.empty());
+  CHECK(plain.output.empty());
   const Result stats = iss(elf("multiply") + "--stats");
   CHECK(stats.code == 0);
   CHECK(says(stats, " MIPS"));
@@ -44,8 +33,31 @@ TEST_CASE("iss: a pass is silent, --stats tells the speed") {
 
 TEST_CASE("iss: a failure names the check") {
   const Result result = iss(elf("fails"));
-  CHECK(result.code == 1);
+  CHECK(result.code == 2);
   CHECK(says(result, "failed: test 2"));
+}
+
+TEST_CASE("iss: interrupts of the CLINT") {
+  const Result result = iss(elf("interrupts"));
+  CHECK(result.code == 0);
+  CHECK(result.output.empty());
+}
+
+TEST_CASE("iss: what the program prints, and its signature") {
+  const std::string path = STEPPE_RISCV_PROGRAMS "/hello.signature";
+  const Result result = iss(elf("hello") + "--signature " + path);
+  CHECK(result.code == 0);
+  CHECK(result.output == "Bare, and a line\nor two");
+  std::ifstream file(path);
+  CHECK(std::string(std::istreambuf_iterator<char>(file), {}) == "600df00d\n00000007\n");
+  std::remove(path.c_str());
+  CHECK(iss(elf("multiply") + "--signature " + path).code == 2);
+}
+
+TEST_CASE("iss: a request to the host that nobody answers") {
+  const Result result = iss(elf("asks"));
+  CHECK(result.code == 4);
+  CHECK(says(result, "tohost is 0x1000"));
 }
 
 TEST_CASE("iss: programs that do not end") {

@@ -39,6 +39,8 @@ TEST_CASE("multiplication and division") { CHECK(run("multiply") == 1); }
 TEST_CASE("atomics") { CHECK(run("atomic") == 1); }
 TEST_CASE("compressed instructions") { CHECK(run("compressed") == 1); }
 TEST_CASE("control and status registers") { CHECK(run("csr") == 1); }
+TEST_CASE("counters that are stopped") { CHECK(run("counters") == 1); }
+TEST_CASE("memory protection and triggers") { CHECK(run("protection") == 1); }
 TEST_CASE("exceptions") { CHECK(run("traps") == 1); }
 TEST_CASE("self-modifying code") { CHECK(run("self_modifying") == 1); }
 TEST_CASE("a failing check is told by its number") { CHECK(run("fails") == (2 << 1 | 1)); }

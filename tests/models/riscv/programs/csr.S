@@ -56,7 +56,8 @@
         check   18, a0, 0x40001105
         csrw    mcountinhibit, a1
         csrr    a0, mcountinhibit
-        check   19, a0, 0
+        csrw    mcountinhibit, x0
+        check   19, a0, 5                  # mcycle and minstret can be stopped
         csrw    mhpmcounter3, a1
         csrr    a0, mhpmcounter3
         check   20, a0, 0

@@ -61,7 +61,7 @@
         illegal 23, 0xc0001073             # csrw cycle, x0: read-only
         illegal 24, 0xf1429073             # csrw mhartid, t0
         illegal 25, 0x180022f3             # csrr t0, satp
-        illegal 26, 0x3a0022f3             # csrr t0, pmpcfg0
+        illegal 26, 0x306022f3             # csrr t0, mcounteren: there is no lower mode
         illegal 27, 0x00002007             # flw
 .macro  illegal_half number, half
         la      s11, 2f
@@ -80,6 +80,41 @@
         illegal_half 37, 0x8000            # reserved
         illegal_half 38, 0x2000            # c.fld
         illegal_half 39, 0x6000            # c.flw
+
+        illegal 60, 0x30200073 + 0x80      # mret with rd
+        illegal 61, 0x12000073             # sfence.vma
+        illegal 62, 0x30202373             # csrr t1, medeleg
+        illegal 63, 0xc01022f3             # csrr t0, time
+        illegal 64, 0x3a4022f3             # csrr t0, pmpcfg4
+        illegal 65, 0x7b0022f3             # csrr t0, dcsr: debug mode only
+        li      s2, 0
+        la      s11, 2f
+        csrsi   cycle, 0                   # set and clear of nothing only read
+        csrc    instret, x0
+2:      check   66, s2, 0
+
+        # A trap inside a handler: mepc and mcause are the later one's, and MPIE is lost.
+        csrsi   mstatus, 8
+        la      a0, outer
+        csrw    mtvec, a0
+        la      s11, 2f
+        ecall
+2:      check   67, s2, 3
+        la      a0, inner
+        check   68, s5, 0x1800
+        sub     a0, s3, a0
+        check   68, a0, 0
+        check   69, s6, 11                 # the outer cause
+        csrr    a0, mstatus
+        check   70, a0, 0x1880             # MIE from an MPIE of 0
+        # mret goes where mepc says, whose bit 0 is always 0.
+        la      a0, 3f + 1
+        csrw    mepc, a0
+        mret
+        j       fail
+3:      csrr    a0, mstatus
+        check   71, a0, 0x1888             # MPIE was 1
+        csrci   mstatus, 8
 
         # There is nothing at 0x40000000. A faulting load leaves its register alone.
         li      a1, 0x40000000
@@ -149,7 +184,12 @@
         check   59, s3, 0xffffe
         check   59, s4, 0x100000
         j       pass
-        .balign 4
+        .balign 8                          # of 4 the assembler believes that instructions keep it
+outer:  csrr    s6, mcause
+        la      s5, handler
+        csrw    mtvec, s5
+inner:  ebreak
+        .balign 8
 handler:
         csrr    s2, mcause
         csrr    s3, mepc
