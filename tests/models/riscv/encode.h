@@ -42,15 +42,38 @@ constexpr std::uint32_t bne(unsigned rs1, unsigned rs2, unsigned offset) {
   return (offset >> 5 & 0x3f) << 25 | rs2 << 20 | rs1 << 15 | 1U << 12 | (offset >> 1 & 15) << 8 |
          (offset >> 11 & 1) << 7 | 0x63;
 }
-constexpr std::uint32_t lr(unsigned rd, unsigned rs1) {
-  return 2U << 27 | rs1 << 15 | 2U << 12 | rd << 7 | 0x2f;
+constexpr std::uint32_t r_type(unsigned f7, unsigned rs2, unsigned rs1, unsigned f3, unsigned rd,
+                               unsigned opcode = 0x33) {
+  return f7 << 25 | rs2 << 20 | rs1 << 15 | f3 << 12 | rd << 7 | opcode;
 }
-constexpr std::uint32_t sc(unsigned rd, unsigned rs2, unsigned rs1) {
-  return 3U << 27 | rs2 << 20 | rs1 << 15 | 2U << 12 | rd << 7 | 0x2f;
+/// A conditional branch by f3, |offset| below 4 KiB.
+constexpr std::uint32_t branch(unsigned f3, unsigned rs1, unsigned rs2, int offset) {
+  const auto bits = static_cast<std::uint32_t>(offset);
+  return (bits >> 12 & 1) << 31 | (bits >> 5 & 0x3f) << 25 | rs2 << 20 | rs1 << 15 | f3 << 12 |
+         (bits >> 1 & 15) << 8 | (bits >> 11 & 1) << 7 | 0x63;
+}
+constexpr std::uint32_t jal(unsigned rd, int offset) { return jump(offset) | rd << 7; }
+constexpr std::uint32_t jalr(unsigned rd, unsigned rs1, int imm) {
+  return i_type(imm, rs1, 0, rd, 0x67);
+}
+constexpr std::uint32_t auipc(unsigned rd, std::uint32_t page) {
+  return page << 12 | rd << 7 | 0x17;
+}
+/// lr, sc or a read-modify-write, by its five bits.
+constexpr std::uint32_t amo(unsigned f5, unsigned rd, unsigned rs2, unsigned rs1) {
+  return r_type(f5 << 2, rs2, rs1, 2, rd, 0x2f);
+}
+constexpr std::uint32_t lr(unsigned rd, unsigned rs1) { return amo(2, rd, 0, rs1); }
+constexpr std::uint32_t sc(unsigned rd, unsigned rs2, unsigned rs1) { return amo(3, rd, rs2, rs1); }
+/// A CSR access by f3: 1 to 3 with a register, 5 to 7 with five bits in its place.
+constexpr std::uint32_t csr(unsigned f3, unsigned rd, unsigned number, unsigned rs1) {
+  return number << 20 | rs1 << 15 | f3 << 12 | rd << 7 | 0x73;
 }
 inline constexpr std::uint32_t wfi = 0x1050'0073;
 inline constexpr std::uint32_t mret = 0x3020'0073;
 inline constexpr std::uint32_t ecall = 0x0000'0073;
+inline constexpr std::uint32_t ebreak = 0x0010'0073;
+inline constexpr std::uint32_t fence = 0x0ff0'000f;
 inline constexpr std::uint32_t fence_i = 0x0000'100f;
 inline constexpr std::uint32_t nop = 0x0000'0013;
 inline constexpr unsigned mstatus = 0x300, mie = 0x304, mtvec = 0x305, mepc = 0x341, mcause = 0x342,
