@@ -69,7 +69,7 @@ void ControlCore::add_statistics(const Scope& scope) {
   scope.stat("cycles", "", "cycles not asleep, waiting for the bus included", cycles_);
   scope.stat("traps", "", "exceptions taken", traps_);
   scope.stat("interrupts", "", "interrupts taken", interrupts_);
-  scope.stat("bus_accesses", "", "accesses outside local memory and CLINT", bus_accesses_);
+  scope.stat("bus_accesses", "", "accesses outside local memory, CLINT and PLIC", bus_accesses_);
   scope.stat("busy", "ps", "time not asleep", busy_);
   scope.stat("sleep", "ps", "time asleep in wfi", [this] {
     const std::uint64_t from = std::max(since_ps_, sleep_counted_from_);
@@ -85,9 +85,14 @@ void ControlCore::load(std::span<const std::uint8_t> elf, const std::string& nam
   core_.reset(load_elf(elf, memory_, static_cast<std::uint32_t>(address::core_memory), name));
 }
 
-void ControlCore::set_external_interrupt(bool line) {
-  core_.set_interrupt(riscv::Interrupt::external, line);
-  if (line) interrupt_.notify(sc_core::SC_ZERO_TIME);
+void ControlCore::set_external_interrupt(bool line, unsigned source) {
+  plic_.set_line(source, line);
+  update_external();
+}
+
+void ControlCore::update_external() {
+  core_.set_interrupt(riscv::Interrupt::external, plic_.interrupt());
+  if (plic_.interrupt()) interrupt_.notify(sc_core::SC_ZERO_TIME);
 }
 
 void ControlCore::process() {
@@ -169,6 +174,11 @@ riscv::Bus::Answer ControlCore::read(std::uint32_t address, std::uint32_t& value
   if (offset < riscv::Clint::bytes) {
     return {.ok = bytes == 4 && clint_.read(offset, value, local_ps()), .cycles = 0};
   }
+  if (const std::uint32_t at = address - riscv::Plic::base; at < riscv::Plic::bytes) {
+    const bool ok = bytes == 4 && plic_.read(at, value);
+    update_external();
+    return {.ok = ok, .cycles = 0};
+  }
   return transfer(tlm::TLM_READ_COMMAND, address, value, bytes);
 }
 
@@ -176,6 +186,11 @@ riscv::Bus::Answer ControlCore::write(std::uint32_t address, std::uint32_t value
   const std::uint32_t offset = address - riscv::Clint::base;
   if (offset < riscv::Clint::bytes) {
     return {.ok = bytes == 4 && clint_.write(offset, value, local_ps()), .cycles = 0};
+  }
+  if (const std::uint32_t at = address - riscv::Plic::base; at < riscv::Plic::bytes) {
+    const bool ok = bytes == 4 && plic_.write(at, value);
+    update_external();
+    return {.ok = ok, .cycles = 0};
   }
   return transfer(tlm::TLM_WRITE_COMMAND, address, value, bytes);
 }

@@ -14,11 +14,12 @@
 #include "models/fabric/memory_port.h"
 #include "models/riscv/clint.h"
 #include "models/riscv/core.h"
+#include "models/riscv/plic.h"
 
 namespace steppe {
 
 /// A chip's control core: RV32IMAC with machine mode, local memory from address 0, a CLINT at
-/// 0x0200'0000, an external interrupt; the rest of the 32-bit address space is on the bus.
+/// 0x0200'0000, a PLIC at 0x0c00'0000; the rest of the 32-bit address space is on the bus.
 ///
 /// The core runs ahead of simulated time by at most a quantum (and the block it is in), and
 /// synchronises before every access to the bus and before it sleeps in wfi. Bus accesses take whole
@@ -37,8 +38,9 @@ class ControlCore : public sc_core::sc_module, private riscv::Bus {
   /// simulation starts. Throws ConfigError on a file that is damaged, of another kind, or too
   /// large.
   void load(std::span<const std::uint8_t> elf, const std::string& name = "firmware");
-  /// The level of the external interrupt line.
-  void set_external_interrupt(bool line);
+  /// The level of an interrupt line from outside, by its source at the PLIC. Source 1 is the
+  /// control block's.
+  void set_external_interrupt(bool line, unsigned source = 1);
 
   [[nodiscard]] Bytes memory_bytes() const { return memory_.size(); }
   [[nodiscard]] std::uint32_t pc() const { return core_.pc(); }
@@ -68,6 +70,7 @@ class ControlCore : public sc_core::sc_module, private riscv::Bus {
   [[nodiscard]] std::uint64_t cycles_to_run() const;
   void add_statistics(const Scope& scope);
 
+  void update_external();
   Answer read(std::uint32_t address, std::uint32_t& value, unsigned bytes) override;
   Answer write(std::uint32_t address, std::uint32_t value, unsigned bytes) override;
   Answer transfer(tlm::tlm_command command, std::uint32_t address, std::uint32_t& value,
@@ -84,6 +87,7 @@ class ControlCore : public sc_core::sc_module, private riscv::Bus {
   std::uint64_t quantum_cycles_;
   std::vector<std::uint8_t> memory_;
   riscv::Clint clint_;
+  riscv::Plic plic_;
   RiscvCore core_;
 
   /// What the counters below have taken in.

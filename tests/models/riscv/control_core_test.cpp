@@ -172,6 +172,24 @@ TEST_CASE("external interrupt: a line that falls before the core sees it does no
   CHECK(bench.core->asleep());
 }
 
+TEST_CASE("plic: two sources at once are served by priority, each as long as its line is high") {
+  Bench bench("core", "plic");
+  bench.registers->on_access = [&] {
+    bench.core->set_external_interrupt(false, bench.registers->accesses.back().value);
+  };
+  At both("both", 1'000'000, [&] {
+    bench.core->set_external_interrupt(true, 1);
+    bench.core->set_external_interrupt(true, 2);
+  });
+  run_for(5);
+  // Entering takes 3 cycles of 1 ns, lw 2. Then sw 37 + 1, sw 1, mret 3, and again entering and lw.
+  const std::vector<Access> expected{{1'005'000, 0x1000'0000, 2},
+                                     {1'005'000 + 47'000, 0x1000'0000, 1}};
+  CHECK(bench.registers->accesses == expected);
+  CHECK(bench.stat("interrupts") == 2);
+  CHECK(bench.core->asleep());
+}
+
 TEST_CASE("temporal decoupling: no quantum changes what happens, or when") {
   Bench shortest("core_a", "quantum", "1 ns");
   Bench usual("core_b", "quantum", "1 us");

@@ -8,9 +8,8 @@
 namespace {
 
 template <typename T>
-void append(std::vector<std::uint8_t>& to, const T& value) {
-  const auto* bytes = reinterpret_cast<const std::uint8_t*>(&value);
-  to.insert(to.end(), bytes, bytes + sizeof value);
+void append(std::string& to, const T& value) {
+  to.append(reinterpret_cast<const char*>(&value), sizeof value);
 }
 
 Elf32_Ehdr header(std::uint32_t base, std::size_t sections) {
@@ -55,6 +54,7 @@ std::vector<std::uint8_t> write_elf(
     Elf32_Sym symbol{};
     symbol.st_name = static_cast<Elf32_Word>(names.size());
     symbol.st_value = value;
+    symbol.st_size = 8;
     symbol.st_info = ELF32_ST_INFO(STB_GLOBAL, STT_NOTYPE);
     symbol.st_shndx = SHN_ABS;
     table.push_back(symbol);
@@ -66,7 +66,7 @@ std::vector<std::uint8_t> write_elf(
   const std::size_t content = sizeof(Elf32_Ehdr) + sizeof(Elf32_Phdr);
   const std::size_t symtab = content + memory.size();
   const std::size_t strtab = symtab + table.size() * sizeof(Elf32_Sym);
-  std::vector<std::uint8_t> elf;
+  std::string elf;
   append(elf, header(base, strtab + names.size()));
   Elf32_Phdr segment{};
   segment.p_type = PT_LOAD;
@@ -76,9 +76,9 @@ std::vector<std::uint8_t> write_elf(
   segment.p_flags = PF_R | PF_W | PF_X;
   segment.p_align = 4;
   append(elf, segment);
-  elf.insert(elf.end(), memory.begin(), memory.end());
+  elf.append(memory.begin(), memory.end());
   for (const Elf32_Sym& symbol : table) append(elf, symbol);
-  elf.insert(elf.end(), names.begin(), names.end());
+  elf += names;
 
   append(elf, Elf32_Shdr{});
   Elf32_Shdr symbols_header = section(1, SHT_SYMTAB, symtab, table.size() * sizeof(Elf32_Sym));
@@ -87,5 +87,5 @@ std::vector<std::uint8_t> write_elf(
   symbols_header.sh_entsize = sizeof(Elf32_Sym);
   append(elf, symbols_header);
   append(elf, section(9, SHT_STRTAB, strtab, names.size()));
-  return elf;
+  return {elf.begin(), elf.end()};
 }

@@ -118,6 +118,10 @@ void Generator::begin() {
 /// At base + 4.
 void Generator::handler() {
   word(csr(2, temporary, mcause, 0));
+  word(addi(value, temporary, -4));
+  word(bne(value, 0, 8));
+  word(addi(temporary, 0, 6));  // QEMU 7.2 calls a misaligned read-modify-write a load
+  word(csrrw(0, mcause, temporary));
   word(sw(temporary, log_at, 0));
   word(csr(2, value, mepc, 0));
   word(sw(value, log_at, 4));
@@ -127,6 +131,7 @@ void Generator::handler() {
   word(csr(2, value, mtval, 0));
   word(bne(temporary, 0, 8));
   word(addi(value, 0, 0));  // ebreak: the address or 0, as one likes
+  word(csrrw(0, mtval, value));
   word(sw(value, log_at, 8));
   // The next entry, in a ring of 1 KiB.
   word(addi(log_at, log_at, 16));
