@@ -185,6 +185,24 @@ TEST_CASE_FIXTURE(Fixture, "cycles by class of instruction") {
   CHECK(core.x(3) == 0x100);
 }
 
+TEST_CASE_FIXTURE(Fixture, "worked example of the README: ends of instructions, cycle by cycle") {
+  bus.cycles = 37;
+  put(0,
+      {addi(10, 0, 0x100), addi(12, 0, 3), lw(11, 10, 0), r_type(0, 11, 13, 0, 13), addi(10, 10, 4),
+       addi(12, 12, -1), branch(1, 12, 0, -16), lui(14, 0x10000), sw(13, 14, 0), wfi});
+  put(0x100, {5, 70, 900});
+  CHECK(core.run(2) == Stop::limit);  // to the end of the block: the first taken branch
+  CHECK(core.cycles() == 10);
+  CHECK(core.run(11) == Stop::limit);
+  CHECK(core.cycles() == 18);
+  CHECK(core.run(long_time) == Stop::bus);
+  CHECK(core.cycles() == 63);
+  CHECK(bus.value == 975);
+  CHECK(core.run(long_time) == Stop::sleep);
+  CHECK(core.cycles() == 66);
+  CHECK(core.instructions() == 20);
+}
+
 TEST_CASE_FIXTURE(Fixture, "run passes its limit by less than a block of 64") {
   for (std::uint32_t at = 0; at < 4000; at += 4) put(at, {nop});
   put(4000, {jump(0)});
