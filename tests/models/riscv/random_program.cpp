@@ -18,6 +18,7 @@ constexpr std::uint32_t base = 0x8000'0000;
 constexpr std::uint32_t tohost = 0x1'0000, fromhost = 0x1'0040, registers = 0x1'0800;
 constexpr std::uint32_t scratch = 0x1'1000, log_area = 0x1'2000, memory_bytes = 0x1'2400;
 constexpr std::uint32_t nothing_there = 0x40000;  // the page number of an address on no device
+constexpr std::uint32_t clint = 0x02000;          // that of msip
 
 // Registers with a task; all others are drawn at random.
 constexpr unsigned sp = 2, c_base = 8;  // both the middle of the scratch area, for short forms
@@ -93,6 +94,7 @@ class Generator {
   void trap();
   void control();
   void write_code();
+  void interrupt();
 
   std::mt19937 random_;
   std::vector<std::uint16_t> code_;
@@ -104,6 +106,7 @@ void Generator::begin() {
   patch(0, jump(at()));
   constant(1, base + 4);
   word(csrrw(0, mtvec, 1));
+  word(csr(5, 0, mie, 8));  // MSIE
   constexpr std::array<std::uint32_t, 8> edges = {0,          1,           ~0U,         0x8000'0000,
                                                   0x7fffffff, 0xffff'8000, 0x0001'0000, 0x55555555};
   for (unsigned x = 1; x < 28; ++x) {
@@ -118,6 +121,22 @@ void Generator::begin() {
 /// At base + 4.
 void Generator::handler() {
   word(csr(2, temporary, mcause, 0));
+  word(branch(5, temporary, 0, 14 * 4));  // bge: an exception
+  // The software interrupt: takes it back and goes on where it was. Where that is depends on how
+  // soon the interrupt is seen.
+  word(lui(value, clint));
+  word(sw(0, value, 0));
+  word(sw(temporary, log_at, 0));
+  word(sw(0, log_at, 4));
+  word(csr(2, value, mtval, 0));
+  word(sw(value, log_at, 8));
+  word(csr(2, value, mstatus, 0));
+  word(sw(value, log_at, 12));
+  word(addi(log_at, log_at, 16));
+  word(i_type(0x400, log_at, 7, value, 0x13));
+  word(r_type(0x20, value, log_at, 0, log_at));
+  word(addi(value, 0, 0));
+  word(mret);
   word(addi(value, temporary, -4));
   word(bne(value, 0, 8));
   word(addi(temporary, 0, 6));  // QEMU 7.2 calls a misaligned read-modify-write a load
@@ -400,6 +419,15 @@ void Generator::write_code() {
   word(nop);
 }
 
+/// Asks for a software interrupt, which comes at once, or when something sets MIE.
+void Generator::interrupt() {
+  const unsigned address = 25, one = 24;
+  word(lui(address, clint));
+  word(addi(one, 0, 1));
+  word(sw(one, address, 0));
+  word(jump(4));  // QEMU looks for interrupts at jumps
+}
+
 void Generator::item(bool may_loop) {
   switch (below(may_loop ? 24 : 22)) {
     case 0:
@@ -424,7 +452,7 @@ void Generator::item(bool may_loop) {
     case 13:
       return control();
     case 14:
-      return one_in(3) ? write_code() : word(plain());
+      return one_in(2) ? write_code() : interrupt();
     case 22:
     case 23:
       return loop();

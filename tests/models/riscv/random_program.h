@@ -10,10 +10,10 @@
 ///
 /// It draws from all classes of instructions: arithmetic in 32 and 16 bits, loads and stores of any
 /// alignment in a scratch area, jumps and branches forwards, bounded loops, atomics and
-/// reservations, CSRs, code that it writes itself, and whatever traps. Its trap handler notes
-/// mcause, mepc, mtval and mstatus in a log (64 entries, the last ones stay) and goes on behind the
-/// instruction. What the architecture leaves open is left out, or out of the log: mtval of ebreak,
-/// counters, a store between lr and sc, sc to a misaligned address.
+/// reservations, CSRs, code that it writes itself, software interrupts, and whatever traps. Its
+/// trap handler notes mcause, mepc, mtval and mstatus in a log (64 entries, the last ones stay) and
+/// goes on behind the instruction. What the architecture leaves open is left out, or out of the
+/// log: mtval of ebreak, counters, a store between lr and sc, sc to a misaligned address.
 std::vector<std::uint8_t> random_program(std::uint32_t seed);
 
 /// What it prints: registers, scratch area, log; little-endian words.
