@@ -39,22 +39,37 @@ Handle open(std::span<const std::uint8_t> bytes, const std::string& name) {
   return elf;
 }
 
-/// The loadable segments, each within the file.
-std::span<const Elf32_Phdr> segments(Elf* elf, std::size_t file_bytes, const std::string& name) {
+/// A copy of what libelf points to in the image, where a damaged file may place it at any address.
+template <typename T>
+T copied(const T* from) {
+  T copy;
+  std::memcpy(&copy, static_cast<const void*>(from), sizeof copy);
+  return copy;
+}
+template <typename T>
+std::vector<T> copied(const void* from, std::size_t count) {
+  std::vector<T> copy(count);
+  if (count != 0) std::memcpy(copy.data(), from, count * sizeof(T));
+  return copy;
+}
+
+/// The segments; those to load are within the file.
+std::vector<Elf32_Phdr> segments(Elf* elf, std::size_t file_bytes, const std::string& name) {
   std::size_t count = 0;
   const Elf32_Phdr* first = elf32_getphdr(elf);
   if (first == nullptr || elf_getphdrnum(elf, &count) != 0) {
     throw ConfigError("{}: no program headers, or cut off before their end", name);
   }
+  auto all = copied<Elf32_Phdr>(first, count);
   for (std::size_t i = 0; i < count; ++i) {
-    const Elf32_Phdr& segment = first[i];
+    const Elf32_Phdr& segment = all[i];
     if (segment.p_type != PT_LOAD) continue;
     if (segment.p_filesz > segment.p_memsz || segment.p_offset > file_bytes ||
         segment.p_filesz > file_bytes - segment.p_offset) {
       throw ConfigError("{}: segment {} lies outside of the file: cut off or damaged", name, i);
     }
   }
-  return {first, count};
+  return all;
 }
 
 /// Searches one symbol table.
@@ -62,10 +77,9 @@ std::optional<std::uint32_t> find_symbol(Elf* elf, Elf_Scn* section, const Elf32
                                          const std::string& symbol) {
   const Elf_Data* data = elf_getdata(section, nullptr);
   if (data == nullptr || data->d_buf == nullptr) return std::nullopt;
-  const auto* first = static_cast<const Elf32_Sym*>(data->d_buf);
-  for (std::size_t i = 0; i < data->d_size / sizeof(Elf32_Sym); ++i) {
-    const char* found = elf_strptr(elf, header.sh_link, first[i].st_name);
-    if (found != nullptr && symbol == found) return first[i].st_value;
+  for (const Elf32_Sym& entry : copied<Elf32_Sym>(data->d_buf, data->d_size / sizeof(Elf32_Sym))) {
+    const char* found = elf_strptr(elf, header.sh_link, entry.st_name);
+    if (found != nullptr && symbol == found) return entry.st_value;
   }
   return std::nullopt;
 }
@@ -117,9 +131,11 @@ std::optional<std::uint32_t> elf_symbol(std::span<const std::uint8_t> elf,
   const Handle handle = open(elf, name);
   Elf_Scn* section = nullptr;
   while ((section = elf_nextscn(handle.get(), section)) != nullptr) {
-    const Elf32_Shdr* header = elf32_getshdr(section);
-    if (header == nullptr || header->sh_type != SHT_SYMTAB) continue;
-    if (const auto value = find_symbol(handle.get(), section, *header, symbol)) return value;
+    const Elf32_Shdr* found = elf32_getshdr(section);
+    if (found == nullptr) continue;
+    const Elf32_Shdr header = copied(found);
+    if (header.sh_type != SHT_SYMTAB) continue;
+    if (const auto value = find_symbol(handle.get(), section, header, symbol)) return value;
   }
   return std::nullopt;
 }
