@@ -127,6 +127,7 @@ void run_rows(const isa::Map& op, std::uint32_t used, const std::uint8_t* a, con
   const Target target{op.out_type,   op.out_zero, op.out_inverse, op.clamp_low,
                       op.clamp_high, op.lowest,   op.highest};
   const std::uint8_t* const bases[] = {a, b, c};
+  const std::size_t reads = std::min<std::size_t>(used, std::size(bases));
   Chunk values[3]{};
   for (std::uint64_t i0 = 0; i0 < space.size[0]; ++i0) {
     for (std::uint64_t i1 = 0; i1 < space.size[1]; ++i1) {
@@ -138,7 +139,7 @@ void run_rows(const isa::Map& op, std::uint32_t used, const std::uint8_t* a, con
         };
         in_chunks(static_cast<std::uint32_t>(space.size[3]), [&](std::uint32_t first,
                                                                  std::uint32_t count) {
-          for (std::size_t o = 0; o < used; ++o) {
+          for (std::size_t o = 0; o < reads; ++o) {
             load(sources[o], bases[o] + at(o, first), space.step[o][3], count, values[o].data());
           }
           apply(op.function, count, values[0], values[1], values[2]);

@@ -65,10 +65,11 @@ void pool_numbers(const isa::Pool& op, const Window& window, const std::uint8_t*
   const std::uint32_t bytes = item_bytes(op.type);
   const Source source{.type = op.type};
   const float count = divisor(op, window);
+  const float lowest = -std::numeric_limits<float>::infinity();
   Chunk running;
   Chunk values;
   in_chunks(op.channels, [&](std::uint32_t first, std::uint32_t some) {
-    running.fill(op.function == 0 ? -std::numeric_limits<float>::infinity() : 0.0F);
+    running.fill(op.function == 0 ? lowest : 0.0F);
     for (std::int64_t y = window.y0; y < window.y1; ++y) {
       for (std::int64_t x = window.x0; x < window.x1; ++x) {
         load(source, in + y * op.in_row + (x * op.channels + first) * bytes, bytes, some,
