@@ -2,11 +2,14 @@
 #include "sim/samples.h"
 
 #include <algorithm>
+#include <cmath>
+#include <cstring>
 #include <optional>
 #include <random>
 
 #include "models/base/config.h"
 #include "models/base/error.h"
+#include "models/numerics/bf16.h"
 #include "models/numerics/numerics.h"
 
 namespace steppe::sim {
@@ -64,7 +67,7 @@ void for_each_element(const package::Port& port, Visit visit) {
   }
   std::vector<std::uint64_t> at(rank, 0);
   std::size_t user = 0;
-  for (std::size_t card = 0; card < port.bytes; ++card) {
+  for (std::size_t card = 0; card < port.elements(); ++card) {
     visit(card, user);
     for (std::size_t axis = rank; axis-- > 0;) {
       const std::uint32_t user_axis = port.to_card[axis];
@@ -111,16 +114,56 @@ Samples load_samples(const std::vector<InputShape>& inputs,
   return loaded;
 }
 
-void to_card(const package::Port& port, std::span<const float> user, std::span<std::int8_t> card) {
-  std::vector<float> ordered(port.bytes);
+void to_card(const package::Port& port, std::span<const float> user, std::uint8_t* card) {
+  std::vector<float> ordered(port.elements());
   for_each_element(port, [&](std::size_t to, std::size_t from) { ordered[to] = user[from]; });
-  numerics::quantise(ordered, port.scale, port.zero, card);
+  const auto put = [&](std::size_t at, auto item) {
+    std::memcpy(card + at * sizeof item, &item, sizeof item);
+  };
+  switch (port.type) {
+    case package::ElementType::int8:
+      return numerics::quantise(ordered, port.scale, port.zero,
+                                {reinterpret_cast<std::int8_t*>(card), port.bytes});
+    case package::ElementType::fp32:
+      std::memcpy(card, ordered.data(), port.bytes);
+      return;
+    case package::ElementType::bf16:
+      for (std::size_t i = 0; i < ordered.size(); ++i) put(i, numerics::to_bf16(ordered[i]));
+      return;
+    case package::ElementType::int32:
+      for (std::size_t i = 0; i < ordered.size(); ++i) {
+        const double rounded = std::nearbyint(double{ordered[i]} / double{port.scale});
+        put(i, static_cast<std::int32_t>(std::clamp(rounded, -2147483648.0, 2147483647.0)));
+      }
+      return;
+  }
 }
 
-void from_card(const package::Port& port, std::span<const std::int8_t> card,
-               std::span<float> user) {
-  std::vector<float> ordered(port.bytes);
-  numerics::dequantise(card, port.scale, port.zero, ordered);
+void from_card(const package::Port& port, const std::uint8_t* card, std::span<float> user) {
+  std::vector<float> ordered(port.elements());
+  const auto get = [&]<typename Item>(std::size_t at, Item item) {
+    std::memcpy(&item, card + at * sizeof item, sizeof item);
+    return item;
+  };
+  switch (port.type) {
+    case package::ElementType::int8:
+      numerics::dequantise({reinterpret_cast<const std::int8_t*>(card), port.bytes}, port.scale,
+                           port.zero, ordered);
+      break;
+    case package::ElementType::fp32:
+      std::memcpy(ordered.data(), card, port.bytes);
+      break;
+    case package::ElementType::bf16:
+      for (std::size_t i = 0; i < ordered.size(); ++i) {
+        ordered[i] = numerics::to_float(get(i, numerics::Bf16{}));
+      }
+      break;
+    case package::ElementType::int32:
+      for (std::size_t i = 0; i < ordered.size(); ++i) {
+        ordered[i] = static_cast<float>(get(i, std::int32_t{})) * port.scale;
+      }
+      break;
+  }
   for_each_element(port, [&](std::size_t from, std::size_t to) { user[to] = ordered[from]; });
 }
 

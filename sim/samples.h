@@ -40,8 +40,8 @@ Samples load_samples(const std::vector<InputShape>& inputs,
                      const std::map<std::string, std::string>& files, std::uint32_t batch,
                      std::uint64_t samples, std::uint64_t seed);
 
-/// The card's int8 elements of a port from the user's fp32 array, and back.
-void to_card(const package::Port& port, std::span<const float> user, std::span<std::int8_t> card);
-void from_card(const package::Port& port, std::span<const std::int8_t> card, std::span<float> user);
+/// The card's elements of a port from the user's fp32 array, and back; `card` has port.bytes.
+void to_card(const package::Port& port, std::span<const float> user, std::uint8_t* card);
+void from_card(const package::Port& port, const std::uint8_t* card, std::span<float> user);
 
 }  // namespace steppe::sim

@@ -16,8 +16,7 @@ void fill_inputs(Runtime& runtime, const package::Package& package, const Sample
   if (block == nullptr) return;
   for (std::size_t i = 0; i < package.inputs.size(); ++i) {
     const package::Port& port = package.inputs[i];
-    auto* to = reinterpret_cast<std::int8_t*>(block + port.offset);
-    to_card(port, samples.input(i, run, port.bytes), {to, port.bytes});
+    to_card(port, samples.input(i, run, port.elements()), block + port.offset);
   }
 }
 
@@ -27,16 +26,16 @@ void take_outputs(Runtime& runtime, const package::Package& package, std::uint64
   if (block == nullptr) return;
   for (std::size_t i = 0; i < package.outputs.size(); ++i) {
     const package::Port& port = package.outputs[i];
-    const auto* from = reinterpret_cast<const std::int8_t*>(block + port.offset);
-    from_card(port, {from, port.bytes},
-              std::span(outputs[i].reals).subspan(run * port.bytes, port.bytes));
+    const std::uint64_t elements = port.elements();
+    from_card(port, block + port.offset,
+              std::span(outputs[i].reals).subspan(run * elements, elements));
   }
 }
 
 std::vector<npy::Array> make_outputs(const package::Package& package, std::uint64_t runs) {
   std::vector<npy::Array> outputs;
   for (const package::Port& port : package.outputs) {
-    npy::Array array{.shape = port.dims, .reals = std::vector<float>(runs * port.bytes)};
+    npy::Array array{.shape = port.dims, .reals = std::vector<float>(runs * port.elements())};
     if (array.shape.empty()) array.shape.push_back(1);
     array.shape[0] *= runs;
     outputs.push_back(std::move(array));

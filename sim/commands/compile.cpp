@@ -53,6 +53,13 @@ net::Sparsity parse_sparsity(const std::string& text) {
       text);
 }
 
+net::Type parse_precision(const std::string& text) {
+  for (const net::Type type : {net::Type::int8, net::Type::bf16, net::Type::fp32}) {
+    if (text == net::name_of(type)) return type;
+  }
+  throw ConfigError("--precision {}: it has to be int8, bf16 or fp32", text);
+}
+
 std::optional<CompileOptions> parse(const Strings& arguments) {
   CompileOptions compile;
   std::string sparsity;
@@ -65,7 +72,8 @@ std::optional<CompileOptions> parse(const Strings& arguments) {
   add("sparsity", options::value(&sparsity)->default_value("16"),
       "1, 2, 4, 8, 16 or 32: one weight in so many is kept; N:32: N in each block of 32; "
       "unstructured:SHARE: the largest, wherever they are");
-  add("precision", options::value(&compile.precision)->default_value("int8"), "int8");
+  add("precision", options::value(&compile.precision)->default_value("int8"),
+      "int8, bf16, or fp32: products of bf16, all else fp32");
   add("partition", options::value(&compile.partition)->default_value("auto"),
       "auto or pipeline: layers in a row on each chip");
   add("calibrate", options::value(&compile.calibrate),
@@ -89,9 +97,7 @@ std::optional<CompileOptions> parse(const Strings& arguments) {
   }
   compile.model.model = values["MODEL"].as<std::string>();
   compile.sparsity = parse_sparsity(sparsity);
-  if (compile.precision != "int8") {
-    throw ConfigError("--precision {}: this version compiles int8 only", compile.precision);
-  }
+  parse_precision(compile.precision);
   if (compile.partition != "auto" && compile.partition != "pipeline") {
     throw ConfigError("--partition {}: this version knows auto and pipeline", compile.partition);
   }
@@ -254,6 +260,7 @@ int compile_command(const Strings& arguments) {
 
   passes::LowerReport lowered;
   passes::LowerOptions lowering{.sparsity = compile.sparsity,
+                                .precision = parse_precision(compile.precision),
                                 .samples = calibration(compile, graph)};
   lowering.timing_only = compile.timing_only;
   const net::Net network = passes::lower(graph, lowering, &lowered);

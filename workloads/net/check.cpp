@@ -114,7 +114,23 @@ class Checker {
             constant.has_data() ? constant.data->size() : 0, size);
   }
 
+  /// Tensors that a layer cannot but have in one of some types.
+  void check_type(const Tensor& tensor, std::initializer_list<Type> allowed) const {
+    const bool fits = std::find(allowed.begin(), allowed.end(), tensor.type) != allowed.end();
+    require(fits, "'{}' is {}, which this layer does not take", tensor.name, name_of(tensor.type));
+  }
+
+  /// What a product reads and writes.
+  void check_product(const Tensor& in, const Tensor& out, const Clamp& clamp) const {
+    check_type(in, {Type::int8, Type::bf16});
+    check_type(out, {Type::int8, Type::bf16, Type::fp32});
+    check_clamp(clamp);
+    const bool bounded = std::isfinite(clamp.lowest) || std::isfinite(clamp.highest);
+    require(out.type != Type::fp32 || !bounded, "an fp32 result of a product has no bounds");
+  }
+
   void check_clamp(const Clamp& clamp) const {
+    require(clamp.lowest <= clamp.highest, "bounds [{}, {}]", clamp.lowest, clamp.highest);
     require(-128 <= clamp.low && clamp.low <= clamp.high && clamp.high <= 127,
             "clamp [{}, {}]; it must lie in [-128, 127] with low <= high", clamp.low, clamp.high);
   }
@@ -124,6 +140,8 @@ class Checker {
   }
 
   void check_same_quant(const Tensor& a, const Tensor& b) const {
+    require(a.type == b.type, "'{}' is {}, '{}' {}; they must have one type", a.name,
+            name_of(a.type), b.name, name_of(b.type));
     require(a.quant == b.quant, "'{}' and '{}' must have one quantisation", a.name, b.name);
   }
 
@@ -146,12 +164,19 @@ class Checker {
     require(sparsity.density > 0 && sparsity.density <= 1, "density {}; above 0, at most 1",
             sparsity.density);
     if (sparsity.encoding != numerics::Encoding::indexed || !op.weights.has_data()) return;
-    const std::int8_t* row = op.weights.data->data();
-    for (std::uint64_t oc = 0; oc < op.weights.size / k; ++oc, row += k) {
+    op.weights.int8 ? check_blocks(*op.weights.int8, k, sparsity)
+                    : check_blocks(*op.weights.bf16, k, sparsity);
+  }
+
+  template <typename Item>
+  void check_blocks(const std::vector<Item>& weights, std::uint64_t k,
+                    const Sparsity& sparsity) const {
+    const Item* row = weights.data();
+    for (std::uint64_t oc = 0; oc < weights.size() / k; ++oc, row += k) {
       for (std::uint64_t start = 0; start < k; start += block) {
         const std::uint64_t end = std::min<std::uint64_t>(start + block, k);
         const std::int64_t count =
-            static_cast<std::int64_t>(end - start) - std::count(row + start, row + end, 0);
+            static_cast<std::int64_t>(end - start) - std::count(row + start, row + end, Item{});
         require(count <= sparsity.kept,
                 "output channel {}: block at {} holds {} weights, {} may stay", oc, start, count,
                 sparsity.kept);
@@ -160,25 +185,45 @@ class Checker {
   }
 
   void check_op(const Conv& op) const {
-    const Shape& in = input(op.in, "input").shape;
-    const Shape& out = net_.tensor(op.out).shape;
+    const Tensor& from = input(op.in, "input");
+    const Tensor& to = net_.tensor(op.out);
+    const Shape& in = from.shape;
+    const Shape& out = to.shape;
+    check_product(from, to, op.clamp);
     require(op.groups > 0 && in.c % op.groups == 0 && out.c % op.groups == 0,
             "{} groups do not divide {} input and {} output channels", op.groups, in.c, out.c);
     require(in.n == out.n, "{} input images, {} output images", in.n, out.n);
     check_window("rows", in.h, out.h, op.kernel_h, op.stride_h, op.dilation_h, op.pad_top);
     check_window("pixels", in.w, out.w, op.kernel_w, op.stride_w, op.dilation_w, op.pad_left);
     const std::uint64_t k = std::uint64_t{op.kernel_h} * op.kernel_w * (in.c / op.groups);
-    check_constant(op.weights, k * out.c, "weights");
-    check_constant(op.bias, out.c, "bias");
+    check_weights(op.weights, k * out.c, from.type);
+    const bool int8 = from.type == Type::int8;
+    check_constant(op.bias, int8 ? out.c : 0, "bias");
+    check_constant(op.bias_fp32, int8 ? 0 : out.c, "fp32 bias");
     check_constant(op.multiplier, out.c, "multiplier");
     check_sparsity(op, k);
-    check_clamp(op.clamp);
     if (op.residual != no_tensor) {
-      check_same_shape(net_.tensor(op.residual).shape, out, "residual against output");
+      const Tensor& residual = net_.tensor(op.residual);
+      check_same_shape(residual.shape, out, "residual against output");
+      require(residual.type == to.type && to.type != Type::fp32,
+              "a residual of type {} for an output of type {}; both must be int8 or both bf16",
+              name_of(residual.type), name_of(to.type));
       require(std::isfinite(op.residual_scale) && op.residual_scale > 0.0F,
               "residual scale {}; it must be positive and finite", op.residual_scale);
     }
-    if (op.lut.size != 0) check_constant(op.lut, 256, "lut");
+    if (op.lut.size == 0) return;
+    require(to.type == Type::int8, "only an int8 output has a table");
+    check_constant(op.lut, 256, "lut");
+  }
+
+  void check_weights(const Weights& weights, std::uint64_t size, Type type) const {
+    require(weights.size == size, "weights: {} elements, {} are needed", weights.size, size);
+    if (!weights.has_data()) return;
+    const bool int8 = type == Type::int8;
+    require((int8 ? weights.int8 != nullptr : weights.bf16 != nullptr),
+            "weights are not of the input's type {}", name_of(type));
+    const std::size_t held = int8 ? weights.int8->size() : weights.bf16->size();
+    require(held == size, "weights: data of {} elements, {} are needed", held, size);
   }
 
   void check_op(const MatMul& op) const {
@@ -186,28 +231,37 @@ class Checker {
     const Tensor& b = input(op.b, "second operand");
     const Shape& out = net_.tensor(op.out).shape;
     require(a.shape.w == 1 && b.shape.w == 1 && out.w == 1, "operands and result must have w = 1");
+    check_product(a, net_.tensor(op.out), op.clamp);
+    require(a.type == b.type, "operands of types {} and {}", name_of(a.type), name_of(b.type));
     require(a.quant.zero == 0 && b.quant.zero == 0, "the operands' zero points must be 0");
     require(a.shape.n == out.n && b.shape.n == out.n, "{}, {} and {} images must be as many",
             a.shape.n, b.shape.n, out.n);
     require(a.shape.h == out.h && b.shape.h == out.c && a.shape.c == b.shape.c,
             "{} times {} (in rows) does not give {}", text(a.shape), text(b.shape), text(out));
     require(std::isfinite(op.multiplier), "multiplier {}", op.multiplier);
-    check_clamp(op.clamp);
   }
 
-  void check_op(const Eltwise& op) const {
+  void check_op(const Map& op) const {
     const Shape& out = net_.tensor(op.out).shape;
-    check_same_shape(input(op.a, "first operand").shape, out, "first operand against output");
-    const Shape& b = op.b_shape;
-    const bool repeats = (b.n == 1 || b.n == out.n) && (b.h == 1 || b.h == out.h) &&
-                         (b.w == 1 || b.w == out.w) && b.c == out.c;
-    require(repeats || b.elements() == 1, "second operand {} does not repeat to {}", text(b),
-            text(out));
-    if (op.b != no_tensor) {
-      check_same_shape(net_.tensor(op.b).shape, b, "second operand against b_shape");
-      require(op.b_constant.size == 0, "second operand is a tensor and a constant");
-    } else {
-      check_constant(op.b_constant, b.elements(), "second operand");
+    const vector_functions::Row* function = vector_functions::find(op.function);
+    require(function != nullptr, "function {} does not exist",
+            static_cast<std::uint32_t>(op.function));
+    require(op.operands.size() == function->operands, "{} takes {} operands, not {}",
+            function->name, function->operands, op.operands.size());
+    for (const Operand& operand : op.operands) {
+      const Shape& s = operand.shape;
+      const auto repeats = [](std::uint32_t own, std::uint32_t all) {
+        return own == 1 || own == all;
+      };
+      require(
+          repeats(s.n, out.n) && repeats(s.h, out.h) && repeats(s.w, out.w) && repeats(s.c, out.c),
+          "operand {} does not repeat to {}", text(s), text(out));
+      if (operand.tensor != no_tensor) {
+        check_same_shape(net_.tensor(operand.tensor).shape, s, "operand against its shape");
+        require(operand.constant.size == 0, "an operand is a tensor and a constant");
+      } else {
+        check_constant(operand.constant, s.elements(), "operand");
+      }
     }
     check_clamp(op.clamp);
   }
@@ -215,6 +269,8 @@ class Checker {
   void check_op(const Lut& op) const {
     check_same_shape(input(op.in, "input").shape, net_.tensor(op.out).shape,
                      "input against output");
+    check_type(net_.tensor(op.in), {Type::int8});
+    check_type(net_.tensor(op.out), {Type::int8});
     check_constant(op.table, 256, "table");
   }
 
@@ -225,20 +281,49 @@ class Checker {
             "images and channels of {} and {} must agree", text(in.shape), text(out.shape));
     check_window("rows", in.shape.h, out.shape.h, op.kernel_h, op.stride_h, 1, op.pad_top);
     check_window("pixels", in.shape.w, out.shape.w, op.kernel_w, op.stride_w, 1, op.pad_left);
+    check_type(in, {Type::int8, Type::bf16, Type::fp32});
+    require(in.type == out.type, "'{}' and '{}' must have one type", in.name, out.name);
     if (!op.average) check_same_quant(in, out);
   }
 
+  void check_real(const Tensor& in, const Tensor& out) const {
+    check_type(in, {Type::int8, Type::bf16, Type::fp32});
+    check_type(out, {Type::int8, Type::bf16, Type::fp32});
+  }
+
   void check_op(const Softmax& op) const {
-    check_same_shape(input(op.in, "input").shape, net_.tensor(op.out).shape,
-                     "input against output");
+    check_real(input(op.in, "input"), net_.tensor(op.out));
+    check_same_shape(net_.tensor(op.in).shape, net_.tensor(op.out).shape, "input against output");
   }
 
   void check_op(const LayerNorm& op) const {
-    const Shape& in = input(op.in, "input").shape;
+    check_real(input(op.in, "input"), net_.tensor(op.out));
+    const Shape& in = net_.tensor(op.in).shape;
     check_same_shape(in, net_.tensor(op.out).shape, "input against output");
     check_constant(op.gain, in.c, "gain");
     check_constant(op.shift, in.c, "shift");
     require(std::isfinite(op.epsilon) && op.epsilon >= 0.0F, "epsilon {}", op.epsilon);
+  }
+
+  void check_op(const Reduce& op) const {
+    const Tensor& out = net_.tensor(op.out);
+    Shape shape = input(op.in, "input").shape;
+    shape.c = 1;
+    check_same_shape(shape, out.shape, "one number a pixel against output");
+    const bool index = op.function == Reduction::argmax || op.function == Reduction::argmin;
+    require(!index || out.type == Type::int32, "an index is int32, not {}", name_of(out.type));
+  }
+
+  void check_op(const Resize& op) const {
+    const Tensor& in = input(op.in, "input");
+    const Tensor& out = net_.tensor(op.out);
+    require(in.shape.n == out.shape.n && in.shape.c == out.shape.c,
+            "images and channels of {} and {} must agree", text(in.shape), text(out.shape));
+    check_type(in, {Type::int8, Type::bf16, Type::fp32});
+    check_same_quant(in, out);
+    require(std::isfinite(op.step_h) && std::isfinite(op.step_w), "steps {} and {}", op.step_h,
+            op.step_w);
+    require(op.rounding < 4, "rounding {}; 0 to 3", op.rounding);
   }
 
   void check_range(std::int64_t start, const std::array<std::uint32_t, 5>& size,
@@ -292,12 +377,12 @@ class Checker {
     const Tensor& cache = net_.tensor(op.cache);
     require(cache.resident_in_dram, "cache '{}' is not resident", cache.name);
     check_same_quant(in, cache);
-    const std::uint64_t bytes = in.shape.row_bytes();
+    const std::uint64_t row = in.shape.row_elements();
     const std::uint64_t rows = in.shape.rows();
-    require(rows == 1 || op.row_pitch >= bytes, "rows of {} bytes overlap at a pitch of {}", bytes,
+    require(rows == 1 || op.row_pitch >= row, "rows of {} elements overlap at a pitch of {}", row,
             op.row_pitch);
-    const std::uint64_t end = op.offset + (rows - 1) * op.row_pitch + bytes;
-    require(end <= cache.shape.elements(), "reaches byte {} of cache '{}', which has {}", end,
+    const std::uint64_t end = op.offset + (rows - 1) * op.row_pitch + row;
+    require(end <= cache.shape.elements(), "reaches element {} of cache '{}', which has {}", end,
             cache.name, cache.shape.elements());
   }
 

@@ -8,7 +8,11 @@ namespace {
 
 std::vector<TensorId> read_by(const Conv& op) { return {op.in, op.residual}; }
 std::vector<TensorId> read_by(const MatMul& op) { return {op.a, op.b}; }
-std::vector<TensorId> read_by(const Eltwise& op) { return {op.a, op.b}; }
+std::vector<TensorId> read_by(const Map& op) {
+  std::vector<TensorId> result;
+  for (const Operand& operand : op.operands) result.push_back(operand.tensor);
+  return result;
+}
 std::vector<TensorId> read_by(const Permute& op) {
   std::vector<TensorId> result;
   for (const PermutePart& part : op.parts) result.push_back(part.in);
@@ -26,6 +30,11 @@ TensorId written_by(const Op& op) {
 TensorId written_by(const CacheStore& op) { return op.cache; }
 
 }  // namespace
+
+std::string_view name_of(Type type) {
+  constexpr std::array<std::string_view, 4> names{"int8", "fp32", "bf16", "int32"};
+  return names.at(static_cast<std::size_t>(type));
+}
 
 std::vector<TensorId> inputs_of(const Layer& layer) {
   std::vector<TensorId> result;

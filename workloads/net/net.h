@@ -3,27 +3,38 @@
 
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
+#include "models/base/units.h"
 #include "models/numerics/sparse.h"
+#include "models/vector/functions.h"
 
-/// The quantised network: what the scheduler compiles and what the reference executor runs.
+/// The network of the card: what the scheduler compiles and what the reference executor runs.
 ///
-/// Every tensor is int8 and lies as images x rows x pixels x channels, channels contiguous. Layers
-/// stand in execution order. Arithmetic is that of models/numerics/README.md.
+/// Every tensor has one element type and lies as images x rows x pixels x channels, channels
+/// contiguous. Layers stand in execution order. Arithmetic is that of models/numerics/README.md.
 namespace steppe::net {
 
 using TensorId = std::uint32_t;
 inline constexpr TensorId no_tensor = ~TensorId{0};
 
+/// Of a tensor's elements; the codes are those of the instructions.
+enum class Type : std::uint8_t { int8 = 0, fp32 = 1, bf16 = 2, int32 = 3 };
+constexpr Bytes item_bytes(Type type) {
+  return type == Type::int8 ? 1 : type == Type::bf16 ? 2 : 4;
+}
+std::string_view name_of(Type type);
+
 /// Images, rows, pixels in a row, channels.
 struct Shape {
   std::uint32_t n = 1, h = 1, w = 1, c = 1;
   [[nodiscard]] std::uint64_t elements() const { return std::uint64_t{n} * h * w * c; }
-  [[nodiscard]] std::uint64_t row_bytes() const { return std::uint64_t{w} * c; }
+  [[nodiscard]] std::uint64_t row_elements() const { return std::uint64_t{w} * c; }
   [[nodiscard]] std::uint64_t rows() const { return std::uint64_t{n} * h; }
   bool operator==(const Shape&) const = default;
 };
@@ -37,18 +48,31 @@ struct Quant {
 struct Tensor {
   std::string name;  ///< that of the ONNX value it stands for, or derived from it
   Shape shape;
-  Quant quant;
+  Type type = Type::int8;
+  Quant quant;  ///< of int8 and int32; else scale 1, zero point 0
   /// Held in DRAM from one run to the next (a key-value cache): written by no layer of the run, or
   /// by a CacheStore.
   bool resident_in_dram = false;
+
+  [[nodiscard]] Bytes item_bytes() const { return net::item_bytes(type); }
+  [[nodiscard]] Bytes row_bytes() const { return shape.row_elements() * item_bytes(); }
+  [[nodiscard]] Bytes bytes() const { return shape.elements() * item_bytes(); }
 };
 
-/// Constant bytes of a layer; null data in a network that holds shapes only (timing).
+/// Constant elements of a layer; null data in a network that holds shapes only (timing).
 template <typename T>
 struct Constant {
   std::uint64_t size = 0;  ///< elements
   std::shared_ptr<const std::vector<T>> data;
   [[nodiscard]] bool has_data() const { return data != nullptr; }
+};
+
+/// Weights of a Conv, in the type of its input: int8, or bf16, held as the fp32 numbers they are.
+struct Weights {
+  std::uint64_t size = 0;  ///< elements
+  std::shared_ptr<const std::vector<std::int8_t>> int8;
+  std::shared_ptr<const std::vector<float>> bf16;
+  [[nodiscard]] bool has_data() const { return int8 != nullptr || bf16 != nullptr; }
 };
 
 /// Which weights of a Conv may differ from zero, and how they are stored.
@@ -69,19 +93,22 @@ constexpr Sparsity balanced(std::uint32_t ratio) {
   return {.encoding = numerics::Encoding::indexed, .kept = numerics::block / ratio};
 }
 
-/// Bounds of a stored int8 result.
+/// Bounds of a result: of the stored int8, or of the number where the result is fp32 or bf16.
 struct Clamp {
   std::int32_t low = -128;
   std::int32_t high = 127;
+  float lowest = -std::numeric_limits<float>::infinity();
+  float highest = std::numeric_limits<float>::infinity();
 };
 
 /// Convolution; a fully connected layer is one with a 1x1 kernel. Weights are [oc][kh][kw][ic /
-/// groups].
+/// groups]. Input int8 or bf16; output int8, bf16, or fp32, which has no residual, bounds or table.
 struct Conv {
   TensorId in = no_tensor;
   TensorId out = no_tensor;
-  Constant<std::int8_t> weights;
-  Constant<std::int32_t> bias;  ///< [oc]; zero point of the input folded in
+  Weights weights;
+  Constant<std::int32_t> bias;  ///< [oc] of int8 input; zero point of the input folded in
+  Constant<float> bias_fp32;    ///< [oc] of bf16 input
   Constant<float> multiplier;   ///< [oc]
   std::uint32_t kernel_h = 1, kernel_w = 1;
   std::uint32_t stride_h = 1, stride_w = 1;
@@ -90,13 +117,14 @@ struct Conv {
   std::uint32_t groups = 1;
   Sparsity sparsity;
   Clamp clamp;
-  TensorId residual = no_tensor;  ///< shaped like the output
+  TensorId residual = no_tensor;  ///< of the output's shape and type
   float residual_scale = 0.0F;
-  Constant<std::int8_t> lut;  ///< [256] or empty
+  Constant<std::int8_t> lut;  ///< [256] or empty; int8 output
 };
 
 /// Product of two activations, image by image: out[n][h][0][c] = sum_k a[n][h][0][k] *
-/// b[n][c][0][k]. All have w = 1; b has out.c rows of a.c channels.
+/// b[n][c][0][k]. All have w = 1; b has out.c rows of a.c channels. Types as of Conv, one of a and
+/// b; their zero points are 0 (symmetric calibration), so that no correction is needed.
 struct MatMul {
   TensorId a = no_tensor;
   TensorId b = no_tensor;
@@ -104,29 +132,31 @@ struct MatMul {
   float multiplier = 1.0F;
   Clamp clamp;
 };
-// Both zero points of a MatMul's operands are 0 (symmetric calibration), so that no correction is
-// needed.
 
-enum class EltwiseFunction : std::uint8_t { add, sub, mul, div, max, min };
-/// Element-wise arithmetic. The second operand is a tensor or a constant, of the shape of `out` or
-/// with any of its leading extents 1 (see `b_shape`): [n or 1, h or 1, w or 1, c], or a single
-/// element.
-struct Eltwise {
-  EltwiseFunction function = EltwiseFunction::add;
-  TensorId a = no_tensor;  ///< shaped like the output
-  TensorId b = no_tensor;
+/// Operand of a Map: a tensor or a constant. Its extents are those of the output or 1, where it
+/// repeats.
+struct Operand {
+  TensorId tensor = no_tensor;
+  Constant<float> constant;  ///< used where tensor is no_tensor
+  Shape shape;
+};
+/// A function of one to three operands, element by element, by models/vector/functions.def. Any
+/// types; between two types `copy` converts.
+struct Map {
+  vector_functions::Function function = vector_functions::copy_;
+  std::vector<Operand> operands;
   TensorId out = no_tensor;
-  Constant<float> b_constant;  ///< used where b is no_tensor
-  Shape b_shape;
   Clamp clamp;
 };
 
+/// int8 through a table.
 struct Lut {
   TensorId in = no_tensor;
   TensorId out = no_tensor;
   Constant<std::int8_t> table;  ///< [256]; value q is at q + 128
 };
 
+/// One type; a maximum keeps the quantisation.
 struct Pool {
   bool average = false;
   bool count_padding = false;
@@ -137,13 +167,34 @@ struct Pool {
   std::uint32_t pad_top = 0, pad_left = 0;
 };
 
-/// Over the channels of each pixel.
+/// Over the channels of each pixel; any types but int32.
 struct Softmax {
+  TensorId in = no_tensor;
+  TensorId out = no_tensor;
+  bool log = false;  ///< its logarithm
+};
+
+/// One number of the channels of each pixel; codes are those of the instruction. The output has one
+/// channel; of argmax and argmin it is int32.
+enum class Reduction : std::uint8_t { sum, mean, max, min, product, squares, norm, argmax, argmin };
+struct Reduce {
+  Reduction function = Reduction::sum;
   TensorId in = no_tensor;
   TensorId out = no_tensor;
 };
 
-/// Over the channels of each pixel.
+/// Interpolation in rows and pixels. Output index i looks at i * step of the input, or with
+/// half_pixel at (i + 0.5) * step - 0.5.
+struct Resize {
+  TensorId in = no_tensor;
+  TensorId out = no_tensor;
+  float step_h = 1.0F, step_w = 1.0F;
+  bool half_pixel = false;
+  bool linear = false;
+  std::uint32_t rounding = 0;  ///< nearest: 0 half down, 1 half up, 2 floor, 3 ceil
+};
+
+/// Over the channels of each pixel; any types but int32.
 struct LayerNorm {
   TensorId in = no_tensor;
   TensorId out = no_tensor;
@@ -163,24 +214,26 @@ struct PermutePart {
   std::array<std::int64_t, 5> out_step{};  ///< elements
 };
 /// Transpose, slice, concatenate, repeat, reshape: copies without arithmetic. The parts write every
-/// element of `out` once; inputs and output share one quantisation.
+/// element of `out` once; inputs and output share one type and quantisation.
 struct Permute {
   TensorId out = no_tensor;
   std::vector<PermutePart> parts;
 };
 
-/// Writes `in` into a DRAM-resident tensor at a byte offset (appending to a key-value cache).
+/// Writes `in` into a DRAM-resident tensor of its type (appending to a key-value cache).
 struct CacheStore {
   TensorId in = no_tensor;
   TensorId cache = no_tensor;
-  std::uint64_t offset = 0;     ///< of the first row, bytes
-  std::uint64_t row_pitch = 0;  ///< bytes from row to row in the cache
+  std::uint64_t offset = 0;     ///< of the first row, elements
+  std::uint64_t row_pitch = 0;  ///< elements from row to row in the cache
 };
 
 struct Layer {
   std::string name;                ///< unique
   std::vector<std::string> nodes;  ///< the ONNX nodes it came from
-  std::variant<Conv, MatMul, Eltwise, Lut, Pool, Softmax, LayerNorm, Permute, CacheStore> op;
+  std::variant<Conv, MatMul, Map, Lut, Pool, Softmax, LayerNorm, Reduce, Resize, Permute,
+               CacheStore>
+      op;
 };
 
 /// An input or output of the network as the user sees it: an fp32 array of `dims`; element order on

@@ -15,15 +15,24 @@
 /// A compiled model: a FlatBuffers manifest and 4 KiB-aligned segments in one file.
 namespace steppe::package {
 
-/// An input or output: an fp32 array of the user's, int8 on the card.
+/// Of a port's elements on the card; the codes are those of the instructions.
+enum class ElementType : std::uint8_t { int8, fp32, bf16, int32 };
+constexpr Bytes item_bytes(ElementType type) {
+  return type == ElementType::int8 ? 1 : type == ElementType::bf16 ? 2 : 4;
+}
+
+/// An input or output: an fp32 array of the user's, elements of `type` on the card.
 struct Port {
   std::string name;
   std::vector<std::uint64_t> dims;     ///< the user's array
   std::vector<std::uint32_t> to_card;  ///< card axis i is user axis to_card[i]
-  float scale = 1.0F;
+  ElementType type = ElementType::int8;
+  float scale = 1.0F;  ///< of int8 and int32
   std::int32_t zero = 0;
   Bytes offset = 0;  ///< in the input or output block of one run
-  Bytes bytes = 0;   ///< int8 elements
+  Bytes bytes = 0;
+
+  [[nodiscard]] std::uint64_t elements() const { return bytes / item_bytes(type); }
 };
 
 enum class SegmentKind : std::uint8_t { weights, stream };

@@ -140,6 +140,7 @@ class Reader {
       ports.push_back({.name = text(port.name()),
                        .dims = numbers(port.dims()),
                        .to_card = numbers(port.to_card()),
+                       .type = static_cast<ElementType>(port.type()),
                        .scale = port.scale(),
                        .zero = port.zero(),
                        .offset = port.offset(),

@@ -131,9 +131,12 @@ class Validator {
       require(!port.name.empty(), field + ".name", "is empty");
       require(names.insert(port.name).second, field + ".name", "'{}' is taken already", port.name);
       require(port.bytes >= 1, field + ".bytes", "is 0");
-      require(elements(port.dims) == port.bytes, field + ".dims",
-              "[{}] does not give the {} elements of .bytes", fmt::join(port.dims, ", "),
-              port.bytes);
+      require(port.type <= ElementType::int32, field + ".type",
+              "{} is none; int8, fp32, bf16, int32", static_cast<unsigned>(port.type));
+      const Bytes bytes = port.bytes / item_bytes(port.type);
+      require(elements(port.dims) == bytes && port.bytes % item_bytes(port.type) == 0,
+              field + ".dims", "[{}] does not give the {} bytes of .bytes, {} an element",
+              fmt::join(port.dims, ", "), port.bytes, item_bytes(port.type));
       require(is_permutation(port.to_card, port.dims.size()), field + ".to_card",
               "[{}] is no permutation of {} axes", fmt::join(port.to_card, ", "), port.dims.size());
       require(std::isfinite(port.scale) && port.scale > 0, field + ".scale",

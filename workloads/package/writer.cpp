@@ -47,7 +47,8 @@ class ManifestBuilder {
     result.reserve(list.size());
     for (const Port& p : list) {
       result.push_back(wire::CreatePortDirect(builder_, p.name.c_str(), &p.dims, &p.to_card,
-                                              p.scale, p.zero, p.offset, p.bytes));
+                                              p.scale, p.zero, p.offset, p.bytes,
+                                              static_cast<wire::ElementType>(p.type)));
     }
     return result;
   }

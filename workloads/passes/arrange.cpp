@@ -79,8 +79,9 @@ std::string Arranger::unique(const std::string& name, std::unordered_set<std::st
   return result;
 }
 
-TensorId Arranger::add_tensor(const std::string& name, const Shape& shape, graph::ValueId value) {
-  layout_.net.tensors.push_back({unique(name, tensor_names_), shape, {}, false});
+TensorId Arranger::add_tensor(const std::string& name, const Shape& shape, graph::ValueId value,
+                              net::Type type) {
+  layout_.net.tensors.push_back({unique(name, tensor_names_), shape, type, {}, false});
   layout_.values.push_back(value);
   return static_cast<TensorId>(layout_.net.tensors.size() - 1);
 }
@@ -102,9 +103,35 @@ void Arranger::bind(graph::ValueId value, const View& view) {
   places_[value] = {0, {*fitting}};
 }
 
-const Pieces& Arranger::pieces(graph::ValueId value) const {
+TensorId Arranger::convert(TensorId id, net::Type type) {
+  const net::Tensor from = tensor(id);
+  if (from.type == type) return id;
+  const auto [found, fresh] = conversions_.try_emplace({id, type}, net::no_tensor);
+  if (!fresh) return found->second;
+  net::Map op;
+  op.operands = {{.tensor = id, .constant = {}, .shape = from.shape}};
+  const std::string name = fmt::format("{}.{}", from.name, net::name_of(type));
+  op.out = found->second = add_tensor(name, from.shape, layout_.values[id], type);
+  add_layer(name, {}, op, {});
+  return op.out;
+}
+
+Pieces Arranger::converted(Pieces pieces, std::optional<net::Type> type) {
+  if (!type) {
+    // Of int8, bf16 and fp32 the one that holds all others.
+    const auto width = [&](const View& view) { return tensor(view.tensor).item_bytes(); };
+    const auto widest = std::ranges::max_element(pieces.views, {}, width);
+    type = tensor(widest->tensor).type;
+  }
+  for (View& view : pieces.views) view.tensor = convert(view.tensor, *type);
+  return pieces;
+}
+
+Pieces Arranger::pieces(graph::ValueId value) {
   const auto found = places_.find(value);
-  if (found != places_.end()) return found->second;
+  if (found != places_.end()) {
+    return want_ ? converted(found->second, want_) : found->second;
+  }
   const graph::Value& v = graph_.value(value);
   throw ModelError(
       "constant '{}' is used as a tensor; constants may be weights, biases and second "
@@ -117,7 +144,7 @@ bool Arranger::fills_tensor(const View& view) const {
 }
 
 View Arranger::single(graph::ValueId value) {
-  const Pieces& all = pieces(value);
+  const Pieces all = pieces(value);
   if (all.views.size() == 1) return all.views.front();
   return ordered(value, memory_order(all.views.front()));
 }
@@ -150,8 +177,9 @@ View Arranger::ordered(graph::ValueId value, const Order& order) {
   return target;
 }
 
-TensorId Arranger::place(const Pieces& pieces, const View& target, const Shape& shape,
+TensorId Arranger::place(const Pieces& given, const View& target, const Shape& shape,
                          const std::string& name) {
+  const Pieces pieces = converted(given, std::nullopt);
   if (pieces.views.size() == 1) {
     const View& view = pieces.views.front();
     bool same = view.offset == target.offset && tensor(view.tensor).shape == shape;
@@ -193,7 +221,8 @@ TensorId Arranger::copy(const Pieces& pieces, const View& target, const Shape& s
     flat.tensor = place(pieces, flat, canonical_shape(dims, order), name);
     return place({0, {flat}}, target, shape, name);
   }
-  permute.out = add_tensor(name + ".moved", shape, graph::no_value);
+  permute.out =
+      add_tensor(name + ".moved", shape, graph::no_value, tensor(pieces.views.front().tensor).type);
   add_layer(name + ".permute", {}, permute, {});
   return permute.out;
 }

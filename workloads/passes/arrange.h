@@ -2,9 +2,11 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "workloads/graph/graph.h"
@@ -21,8 +23,13 @@ struct LayerSource {
   std::size_t step = no_step;  ///< none for copies
   /// Weights in the engine's order [oc][kh][kw][ic], as steps through the graph's array.
   Axis weights;
-  /// A constant operand (of Eltwise; gain and shift of LayerNorm) likewise.
-  Axis operand;
+  /// Constant operands of a Map, or gain and shift of a LayerNorm, likewise.
+  struct Operand {
+    std::size_t number = 0;  ///< of the layer's operands
+    graph::ValueId value = graph::no_value;
+    Axis steps;
+  };
+  std::vector<Operand> operands;
 };
 
 /// A network with shapes and references, and what is needed to fill in its numbers.
@@ -48,7 +55,12 @@ class Arranger {
  public:
   explicit Arranger(const graph::Graph& graph) : graph_(graph) { layout_.net.name = graph.name; }
 
-  net::TensorId add_tensor(const std::string& name, const net::Shape& shape, graph::ValueId value);
+  /// What is asked for from here on is given in this type, converted where it has another; without
+  /// one it is given as it is.
+  void want(std::optional<net::Type> type) { want_ = type; }
+
+  net::TensorId add_tensor(const std::string& name, const net::Shape& shape, graph::ValueId value,
+                           net::Type type);
   void add_layer(const std::string& name, std::vector<std::string> nodes,
                  decltype(net::Layer::op) op, LayerSource source);
 
@@ -56,7 +68,7 @@ class Arranger {
   void bind(graph::ValueId value, const View& view);
   void bind(graph::ValueId value, Pieces pieces) { places_[value] = std::move(pieces); }
   /// Throws ModelError for a constant: the card has none as tensors.
-  [[nodiscard]] const Pieces& pieces(graph::ValueId value) const;
+  Pieces pieces(graph::ValueId value);
   [[nodiscard]] const net::Tensor& tensor(net::TensorId id) const { return layout_.net.tensor(id); }
   [[nodiscard]] bool fills_tensor(const View& view) const;
 
@@ -81,13 +93,18 @@ class Arranger {
 
  private:
   std::string unique(const std::string& name, std::unordered_set<std::string>& taken);
+  net::TensorId convert(net::TensorId tensor, net::Type type);
+  /// All pieces in one type: the one given, or the widest of theirs.
+  Pieces converted(Pieces pieces, std::optional<net::Type> type);
   net::TensorId copy(const Pieces& pieces, const View& target, const net::Shape& shape,
                      const std::string& name);
 
   const graph::Graph& graph_;
   Layout layout_;
   std::unordered_map<graph::ValueId, Pieces> places_;
+  std::optional<net::Type> want_;
   std::map<std::string, net::TensorId> copies_;  ///< by what was copied and how
+  std::map<std::pair<net::TensorId, net::Type>, net::TensorId> conversions_;
   std::unordered_set<std::string> tensor_names_, layer_names_;
 };
 

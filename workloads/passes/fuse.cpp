@@ -35,8 +35,8 @@ bool is_channel_bias(const Graph& graph, ValueId constant, const Value& sum, Ste
 
 class Fuser {
  public:
-  explicit Fuser(const Graph& graph)
-      : graph_(graph), uses_(graph), taken_(graph.nodes.size(), false) {}
+  Fuser(const Graph& graph, const std::vector<net::Type>& types)
+      : graph_(graph), types_(types), uses_(graph), taken_(graph.nodes.size(), false) {}
 
   std::vector<Step> run() {
     start_products();
@@ -56,6 +56,7 @@ class Fuser {
       if (kind == StepKind::other && node.op != "MatMul") continue;
       Step step;
       step.kind = kind;
+      step.type = types_[i];
       step.node = i;
       step.nodes = {i};
       step.in = node.inputs[0];
@@ -76,6 +77,7 @@ class Fuser {
   [[nodiscard]] Sum sum_behind(const Step& step) const {
     const std::size_t next = uses_.sole_consumer(step.sum);
     if (next == no_node || taken_[next] || graph_.nodes[next].op != "Add") return {};
+    if (types_[next] != step.type) return {};
     const std::vector<ValueId>& inputs = graph_.nodes[next].inputs;
     if (inputs[0] == inputs[1]) return {};
     return {next, inputs[0] == step.sum ? inputs[1] : inputs[0]};
@@ -99,7 +101,7 @@ class Fuser {
   }
 
   void take_residual(Step& step) {
-    if (step.kind == StepKind::other) return;
+    if (step.kind == StepKind::other || step.type == net::Type::fp32) return;
     const Sum sum = sum_behind(step);
     if (sum.node == no_node || graph_.value(sum.other).constant) return;
     if (graph_.value(sum.other).shape != graph_.value(step.sum).shape) return;
@@ -109,13 +111,23 @@ class Fuser {
 
   /// The function may be fused where nothing else reads its operand; it is removed from the list.
   void take_function(Step& step) {
+    if (step.type == net::Type::fp32) return;
     const auto found = std::find_if(functions_.begin(), functions_.end(),
                                     [&](const Function& f) { return f.in == step.sum; });
     if (found == functions_.end() || !reads_all(*found)) return;
+    const bool alike = std::all_of(found->nodes.begin(), found->nodes.end(),
+                                   [&](std::size_t node) { return types_[node] == step.type; });
+    if (!alike) return;
     const std::optional<ScaleClamp> simple = as_scale_clamp(graph_, *found);
-    if (step.kind == StepKind::other && !simple) return;  // a MatMul has no table
+    // A MatMul has no table, nor has bf16.
+    const bool tables = step.kind != StepKind::other && step.type == net::Type::int8;
+    if (!tables && !simple) return;
     const bool scales = simple && simple->scale != 1.0F;
-    if (!(scales && step.residual != graph::no_value)) step.scale_clamp = simple;
+    if (!(scales && step.residual != graph::no_value)) {
+      step.scale_clamp = simple;
+    } else if (!tables) {
+      return;
+    }
     step.nodes.insert(step.nodes.end(), found->nodes.begin(), found->nodes.end());
     std::sort(step.nodes.begin(), step.nodes.end());
     step.out = found->out;
@@ -134,6 +146,10 @@ class Fuser {
   std::vector<Step> collect() {
     std::vector<Step> steps = std::move(products_);
     for (Function& function : functions_) {
+      if (types_[function.nodes.back()] != net::Type::int8) {  // node by node
+        for (const std::size_t node : function.nodes) taken_[node] = false;
+        continue;
+      }
       Step step;
       step.kind = StepKind::function;
       step.node = function.nodes.back();
@@ -147,6 +163,7 @@ class Fuser {
       if (taken_[i]) continue;
       const Node& node = graph_.nodes[i];
       Step step;
+      step.type = types_[i];
       step.node = i;
       step.nodes = {i};
       step.in = node.inputs.empty() ? graph::no_value : node.inputs[0];
@@ -161,6 +178,7 @@ class Fuser {
   }
 
   const Graph& graph_;
+  const std::vector<net::Type>& types_;
   Uses uses_;
   std::vector<bool> taken_;
   std::vector<Step> products_;
@@ -178,6 +196,8 @@ bool has_constant_weights(const Graph& graph, const Node& node) {
                      [](std::int64_t extent) { return extent == 1; });
 }
 
-std::vector<Step> fuse(const Graph& graph) { return Fuser(graph).run(); }
+std::vector<Step> fuse(const Graph& graph, const std::vector<net::Type>& types) {
+  return Fuser(graph, types).run();
+}
 
 }  // namespace steppe::passes

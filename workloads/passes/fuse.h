@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "workloads/graph/graph.h"
+#include "workloads/net/net.h"
 #include "workloads/passes/pointwise.h"
 
 /// Groups the nodes of a graph into steps: what one layer of the card does.
@@ -19,8 +20,9 @@ enum class StepKind : std::uint8_t {
 
 struct Step {
   StepKind kind = StepKind::other;
-  std::size_t node = 0;            ///< the main node
-  std::vector<std::size_t> nodes;  ///< all that it covers, rising
+  net::Type type = net::Type::int8;  ///< it computes in
+  std::size_t node = 0;              ///< the main node
+  std::vector<std::size_t> nodes;    ///< all that it covers, rising
   graph::ValueId in = graph::no_value;
   graph::ValueId out = graph::no_value;  ///< behind everything fused
   // Of conv and dense:
@@ -35,7 +37,8 @@ struct Step {
 /// Whether a node multiplies by constant weights of two axes (leading ones of extent 1 aside).
 bool has_constant_weights(const graph::Graph& graph, const graph::Node& node);
 
-/// The steps in execution order; every node is in one step.
-std::vector<Step> fuse(const graph::Graph& graph);
+/// The steps in execution order; every node is in one step. `types` says what each node computes
+/// in. Only int8 has tables; the result of an fp32 product is stored as it is.
+std::vector<Step> fuse(const graph::Graph& graph, const std::vector<net::Type>& types);
 
 }  // namespace steppe::passes

@@ -40,26 +40,28 @@ net::Shape port_shape(const Extents& dims, const Order& order, bool pixels) {
   return {at(0), at(1), at(2), at(3)};
 }
 
-void add_input(const Graph& graph, const Uses& uses, Arranger& arranger, ValueId value) {
+void add_input(const Graph& graph, const Uses& uses, Arranger& arranger, ValueId value,
+               net::Type type) {
   const graph::Value& v = graph.value(value);
   if (v.type != graph::DataType::fp32) {
-    throw ModelError("input '{}' is not fp32; the card takes fp32 inputs and quantises them",
-                     v.name);
+    throw ModelError("input '{}' is not fp32; the card takes fp32 inputs", v.name);
   }
   const Extents dims = dims_of(v);
   Order order = wanted_order(graph, uses, value, 8);
   const bool pixels = !order.empty();
   if (!pixels) order = natural_order(dims.size());
-  const net::TensorId tensor = arranger.add_tensor(v.name, port_shape(dims, order, pixels), value);
+  const net::TensorId tensor =
+      arranger.add_tensor(v.name, port_shape(dims, order, pixels), value, type);
   arranger.bind(value, dense_view(tensor, dims, order));
   arranger.layout().net.inputs.push_back({v.name, tensor, dims, order});
 }
 
-void add_state(const Graph& graph, Arranger& arranger, ValueId value) {
+void add_state(const Graph& graph, Arranger& arranger, ValueId value, net::Type type) {
   const graph::Value& v = graph.value(value);
   const Extents dims = dims_of(v);
   const Order order = natural_order(dims.size());
-  const net::TensorId tensor = arranger.add_tensor(v.name, canonical_shape(dims, order), value);
+  const net::TensorId tensor =
+      arranger.add_tensor(v.name, canonical_shape(dims, order), value, type);
   arranger.layout().net.tensors[tensor].resident_in_dram = true;
   arranger.bind(value, dense_view(tensor, dims, order));
 }
@@ -77,18 +79,22 @@ void add_output(const Graph& graph, Arranger& arranger, ValueId value) {
 
 }  // namespace
 
-Layout lay_out(const Graph& graph, const std::vector<Step>& steps) {
+Layout lay_out(const Graph& graph, const std::vector<Step>& steps, net::Type type) {
   Arranger arranger(graph);
   const Uses uses(graph);
-  for (const ValueId value : graph.inputs) add_input(graph, uses, arranger, value);
+  for (const ValueId value : graph.inputs) add_input(graph, uses, arranger, value, type);
   for (ValueId value = 0; value < graph.values.size(); ++value) {
-    if (graph.value(value).state) add_state(graph, arranger, value);
+    if (!graph.value(value).state) continue;
+    add_state(graph, arranger, value, type == net::Type::fp32 ? net::Type::bf16 : type);
   }
   for (std::size_t i = 0; i < steps.size(); ++i) {
     const Node& node = graph.nodes[steps[i].node];
+    arranger.want(std::nullopt);
     if (steps[i].kind == StepKind::other && move_views(graph, node, arranger)) continue;
+    arranger.want(steps[i].type);
     lay_out_operator(graph, steps[i], i, arranger);
   }
+  arranger.want(std::nullopt);
   for (const ValueId value : graph.outputs) add_output(graph, arranger, value);
   return std::move(arranger.layout());
 }

@@ -20,15 +20,16 @@ bool lacks_data(const graph::Graph& graph) {
 }
 
 const char* kind_name(const net::Layer& layer) {
-  constexpr std::array names{"Conv",    "MatMul",    "Eltwise", "Lut",       "Pool",
-                             "Softmax", "LayerNorm", "Permute", "CacheStore"};
+  constexpr std::array names{"Conv",      "MatMul", "Map",    "Lut",     "Pool",      "Softmax",
+                             "LayerNorm", "Reduce", "Resize", "Permute", "CacheStore"};
   return names.at(layer.op.index());
 }
 
 double density_of(const net::Conv& conv) {
   if (!conv.weights.has_data()) return conv.sparsity.stored();
-  const auto zeros = std::count(conv.weights.data->begin(), conv.weights.data->end(), 0);
-  return 1.0 - static_cast<double>(zeros) / static_cast<double>(conv.weights.size);
+  const auto zeros = [](const auto& all) { return std::count(all.begin(), all.end(), 0); };
+  const auto count = conv.weights.int8 ? zeros(*conv.weights.int8) : zeros(*conv.weights.bf16);
+  return 1.0 - static_cast<double>(count) / static_cast<double>(conv.weights.size);
 }
 
 void describe(const net::Net& net, const std::vector<Range>& ranges, LowerReport& report) {
@@ -53,24 +54,31 @@ void describe(const net::Net& net, const std::vector<Range>& ranges, LowerReport
 }  // namespace
 
 net::Net lower(const graph::Graph& graph, const LowerOptions& options, LowerReport* report) {
-  const std::vector<Step> steps = fuse(graph);
-  Layout layout = lay_out(graph, steps);
+  const std::vector<net::Type> types(graph.nodes.size(), options.precision);
+  const std::vector<Step> steps = fuse(graph, types);
+  Layout layout = lay_out(graph, steps, options.precision);
   graph::Graph pruned = graph;
   prune(pruned, steps, layout, options.sparsity);
   std::vector<Range> ranges(layout.net.tensors.size());
   const bool timing = options.timing_only || lacks_data(graph);
   const bool drawn = options.samples.empty();
   if (!timing) {
-    const std::vector<Range> values = calibrate(
-        pruned, drawn ? std::vector{random_sample(graph, options.seed)} : options.samples);
+    std::vector<Range> values;
+    if (options.precision == net::Type::int8) {
+      values = calibrate(pruned,
+                         drawn ? std::vector{random_sample(graph, options.seed)} : options.samples);
+    }
     ranges = set_quantisations(layout, values);
     quantise(pruned, steps, values, layout);
   }
   net::check(layout.net);
   if (report != nullptr) {
     *report = {};
-    report->samples = timing ? 0 : drawn ? 1 : static_cast<std::uint32_t>(options.samples.size());
-    report->random_samples = drawn && !timing;
+    const bool calibrated = !timing && options.precision == net::Type::int8;
+    report->samples = !calibrated ? 0
+                      : drawn     ? 1
+                                  : static_cast<std::uint32_t>(options.samples.size());
+    report->random_samples = drawn && calibrated;
     describe(layout.net, ranges, *report);
   }
   return std::move(layout.net);

@@ -14,6 +14,8 @@ namespace steppe::passes {
 
 struct LowerOptions {
   net::Sparsity sparsity = net::balanced(16);  ///< that weights are pruned to
+  /// What layers compute in: int8, bf16, or fp32, where products take bf16 operands.
+  net::Type precision = net::Type::int8;
   /// Inputs whose activations set the scales; drawn from `seed` where there are none.
   std::vector<Sample> samples;
   std::uint64_t seed = 1;
@@ -23,7 +25,7 @@ struct LowerOptions {
 
 struct LayerReport {
   std::string name;
-  std::string kind;  ///< Conv, MatMul, Eltwise, Lut, Pool, Softmax, LayerNorm, Permute, CacheStore
+  std::string kind;                ///< as the alternatives of net::Layer::op are named
   std::vector<std::string> nodes;  ///< ONNX nodes it came from
   net::Shape shape;                ///< of its output
   std::uint64_t macs = 0;          ///< dense

@@ -15,7 +15,7 @@ using graph::Node;
 using graph::ValueId;
 
 void transpose(const Graph&, const Node& node, Arranger& arranger) {
-  const Pieces& from = arranger.pieces(node.inputs[0]);
+  const Pieces from = arranger.pieces(node.inputs[0]);
   const std::vector<std::int64_t>& perm = node.integers("perm");
   const Order order(perm.begin(), perm.end());
   Pieces to;
@@ -145,7 +145,7 @@ void concat(const Graph&, const Node& node, Arranger& arranger) {
   Pieces to;
   to.axis = static_cast<std::size_t>(node.integer("axis"));
   for (const ValueId value : node.inputs) {
-    const Pieces& from = arranger.pieces(value);
+    const Pieces from = arranger.pieces(value);
     if (from.views.size() > 1 && from.axis == to.axis) {
       to.views.insert(to.views.end(), from.views.begin(), from.views.end());
     } else {

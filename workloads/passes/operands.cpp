@@ -52,17 +52,6 @@ void place(std::size_t axis, Factor factor, bool repeated,
 
 }  // namespace
 
-std::optional<net::EltwiseFunction> eltwise_function(std::string_view op) {
-  using enum net::EltwiseFunction;
-  if (op == "Add") return add;
-  if (op == "Sub") return sub;
-  if (op == "Mul") return mul;
-  if (op == "Div") return div;
-  if (op == "Max") return max;
-  if (op == "Min") return min;
-  return std::nullopt;
-}
-
 Axis in_memory_order(const Axis& axis) {
   struct Both {
     Factor memory;
@@ -92,8 +81,6 @@ Operand repeat_operand(const View& out, const net::Shape& shape, const Extents& 
   }
   std::array<bool, 4> kept{};
   for (const Placed& p : placed) kept[p.dimension] = kept[p.dimension] || !p.repeated;
-  // Channels repeat only where everything does.
-  if (kept[n] || kept[h] || kept[w]) kept[c] = true;
   Operand operand;
   operand.shape = {kept[n] ? shape.n : 1, kept[h] ? shape.h : 1, kept[w] ? shape.w : 1,
                    kept[c] ? shape.c : 1};

@@ -1,15 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <optional>
-#include <string_view>
-
 #include "workloads/net/net.h"
 #include "workloads/passes/view.h"
 
 namespace steppe::passes {
-
-std::optional<net::EltwiseFunction> eltwise_function(std::string_view op);
 
 /// The factors of an axis by falling position in memory, each with the distance between its
 /// elements in the axis' own index.

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "models/base/error.h"
+#include "workloads/passes/maps.h"
 #include "workloads/passes/operands.h"
 #include "workloads/passes/products.h"
 #include "workloads/passes/step_layout.h"
@@ -25,10 +26,11 @@ constexpr std::string_view supported =
 class Operator : StepLayout {
  public:
   Operator(const Graph& graph, const Step& step, std::size_t index, Arranger& arranger)
-      : StepLayout(graph, step, index, arranger) {}
+      : StepLayout(graph, step, index, arranger), index_(index) {}
 
   void run() {
     if (step_.kind == StepKind::function) return function();
+    if (lay_out_map(graph_, step_, index_, arranger_)) return;
     const std::string& op = node_.op;
     if (op == "MaxPool" || op == "AveragePool") return pool();
     if (op == "GlobalAveragePool") return global_average();
@@ -36,7 +38,6 @@ class Operator : StepLayout {
     if (op == "Softmax") return softmax();
     if (op == "LayerNormalization") return layer_norm();
     if (op == "CacheStore") return cache_store();
-    if (const auto arithmetic = eltwise_function(op)) return eltwise(*arithmetic);
     fail("the card has no such operator; it has {}", supported);
   }
 
@@ -180,51 +181,12 @@ class Operator : StepLayout {
     op.in = in.tensor;
     op.epsilon = node_.real("epsilon");
     op.gain.size = op.shift.size = shape(in).c;
-    source_.operand = in_memory_order(in.axes[last]);
-    emit(op, in, shape(in));
-  }
-
-  void eltwise(net::EltwiseFunction arithmetic) {
-    if (node_.inputs.size() != 2) fail("{} operands; 2 are supported", node_.inputs.size());
-    ValueId a = node_.inputs[0];
-    ValueId b = node_.inputs[1];
-    const Extents dims = dims_of(value(node_.outputs[0]));
-    const bool commutes =
-        arithmetic != net::EltwiseFunction::sub && arithmetic != net::EltwiseFunction::div;
-    if (commutes && (value(a).constant || value(a).elements() < value(b).elements()))
-      std::swap(a, b);
-    if (value(a).constant) fail("a constant '{}' stands first; it may stand second", value(a).name);
-    View out = value(a).elements() == elements_of(dims) ? *reshaped(arranger_.whole(a), dims)
-                                                        : repeated(a, dims);
-    net::Eltwise op;
-    op.function = arithmetic;
-    op.a = out.tensor;
-    const Extents b_dims = dims_of(value(b));
-    const Operand operand = repeat_operand(out, shape(out), b_dims);
-    op.b_shape = operand.shape;
-    if (value(b).constant) {
-      source_.operand = constant_steps(operand, b_dims);
-      op.b_constant.size = operand.shape.elements();
-    } else {
-      const Extents target = extents(operand.view);
-      const Pieces pieces{0, {broadcast(arranger_.single(b), target)}};
-      op.b = arranger_.place(pieces, operand.view, operand.shape, value(b).name);
+    const Axis steps = in_memory_order(in.axes[last]);
+    for (std::size_t i = 1; i < 3; ++i) {
+      const bool given = node_.inputs.size() > i && node_.inputs[i] != graph::no_value;
+      if (given) source_.operands.push_back({i - 1, node_.inputs[i], steps});
     }
-    emit(op, out, shape(out));
-  }
-
-  [[nodiscard]] static std::uint64_t elements_of(const Extents& dims) {
-    std::uint64_t product = 1;
-    for (const std::uint64_t extent : dims) product *= extent;
-    return product;
-  }
-
-  View repeated(ValueId id, const Extents& dims) {
-    const Order order = natural_order(dims.size());
-    View target = dense_view(net::no_tensor, dims, order);
-    const Pieces pieces{0, {broadcast(arranger_.single(id), dims)}};
-    target.tensor = arranger_.place(pieces, target, canonical_shape(dims, order), value(id).name);
-    return target;
+    emit(op, in, shape(in));
   }
 
   /// Inputs: the value and the cache, a state; attributes: the cache's `axis` that grows and the
@@ -252,10 +214,12 @@ class Operator : StepLayout {
     }
     const net::Shape shape{1, static_cast<std::uint32_t>(rows), 1,
                            static_cast<std::uint32_t>(behind * dims[axis])};
+    arranger_.want(std::nullopt);
+    const View target = arranger_.single(node_.inputs[1]);
+    arranger_.want(arranger_.tensor(target.tensor).type);
     net::CacheStore op;
     op.in = arranger_.place(node_.inputs[0],
                             dense_view(net::no_tensor, dims, natural_order(dims.size())), shape);
-    const View target = arranger_.single(node_.inputs[1]);
     op.cache = target.tensor;
     op.offset = static_cast<std::uint64_t>(position) * behind;
     op.row_pitch = all[axis] * behind;
@@ -263,6 +227,8 @@ class Operator : StepLayout {
     arranger_.add_layer(name, {node_.name}, op, source_);
     if (step_.out != graph::no_value) arranger_.bind(step_.out, target);
   }
+
+  std::size_t index_;
 };
 
 }  // namespace

@@ -19,6 +19,7 @@ class Product : StepLayout {
       : StepLayout(graph, step, index, arranger) {}
 
   void run() {
+    if (step_.type == net::Type::fp32) arranger_.want(net::Type::bf16);
     if (step_.kind == StepKind::conv) return conv();
     if (step_.kind == StepKind::dense) return dense();
     matmul();
@@ -28,7 +29,8 @@ class Product : StepLayout {
   void size_constants(net::Conv& op, std::uint64_t channels) const {
     op.weights.size = 1;
     for (const Factor& factor : source_.weights) op.weights.size *= factor.size;
-    op.bias.size = op.multiplier.size = channels;
+    op.multiplier.size = channels;
+    (step_.type == net::Type::int8 ? op.bias.size : op.bias_fp32.size) = channels;
     const bool tabled = step_.function && !step_.scale_clamp;
     if (tabled) op.lut.size = 256;
   }

@@ -52,7 +52,7 @@ void prune(graph::Graph& graph, const std::vector<Step>& steps, Layout& layout,
   for (std::size_t i = 0; i < layout.net.layers.size(); ++i) {
     auto* conv = std::get_if<net::Conv>(&layout.net.layers[i].op);
     if (conv == nullptr) continue;
-    const std::uint64_t k = conv->weights.size / conv->bias.size;
+    const std::uint64_t k = conv->weights.size / conv->multiplier.size;
     if (k < smallest_pruned_k || sparsity.encoding == numerics::Encoding::dense) continue;
     conv->sparsity = sparsity;
     const graph::ValueId weights = graph.nodes[steps[layout.sources[i].step].node].inputs[1];

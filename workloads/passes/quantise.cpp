@@ -36,6 +36,7 @@ class Groups {
 bool keeps_quantisation(const net::Layer& layer) {
   if (const auto* pool = std::get_if<net::Pool>(&layer.op)) return !pool->average;
   return std::holds_alternative<net::Permute>(layer.op) ||
+         std::holds_alternative<net::Resize>(layer.op) ||
          std::holds_alternative<net::CacheStore>(layer.op);
 }
 
@@ -110,7 +111,29 @@ class Quantiser {
     return sums;
   }
 
+  void fill_bf16(net::Conv& op) {
+    const double factor = step_->scale_clamp ? double{step_->scale_clamp->scale} : 1.0;
+    std::vector<float> weights =
+        gathered(data_of(graph_, *node_, node_->inputs[1]), source_->weights);
+    for (float& weight : weights) weight = numerics::to_float(numerics::to_bf16(weight));
+    const std::size_t channels = op.multiplier.size;
+    const std::vector<double> sums = bias_of(channels);
+    op.weights.bf16 = std::make_shared<const std::vector<float>>(std::move(weights));
+    set(op.bias_fp32, std::vector<float>(sums.begin(), sums.end()));
+    set(op.multiplier, std::vector<float>(channels, static_cast<float>(factor)));
+    bound(op.clamp);
+    if (op.residual != net::no_tensor) op.residual_scale = 1.0F;
+  }
+
+  /// The bounds of what is fused behind a product, where it is not int8.
+  void bound(net::Clamp& clamp) const {
+    if (!step_->scale_clamp) return;
+    clamp.lowest = step_->scale_clamp->low;
+    clamp.highest = step_->scale_clamp->high;
+  }
+
   void fill(net::Conv& op) {
+    if (layout_.net.tensor(op.in).type == net::Type::bf16) return fill_bf16(op);
     const bool tabled = op.lut.size != 0;
     const net::Quant in = layout_.net.tensor(op.in).quant;
     const net::Quant out = layout_.net.tensor(op.out).quant;
@@ -138,7 +161,7 @@ class Quantiser {
       multiplier[oc] =
           static_cast<float>(double{in.scale} * double{sw} * factor / double{sum.scale});
     }
-    set(op.weights, std::move(q));
+    op.weights.int8 = std::make_shared<const std::vector<std::int8_t>>(std::move(q));
     set(op.bias, std::move(bias));
     set(op.multiplier, std::move(multiplier));
     op.clamp = clamp_of(step_->scale_clamp, sum.scale);
@@ -157,16 +180,19 @@ class Quantiser {
 
   void fill(net::MatMul& op) {
     const double factor = step_->scale_clamp ? double{step_->scale_clamp->scale} : 1.0;
+    if (layout_.net.tensor(op.a).type == net::Type::bf16) {
+      op.multiplier = static_cast<float>(factor);
+      return bound(op.clamp);
+    }
     op.multiplier = static_cast<float>(double{scale(op.a)} * double{scale(op.b)} * factor /
                                        double{scale(op.out)});
     op.clamp = clamp_of(step_->scale_clamp, scale(op.out));
   }
 
-  void fill(net::Eltwise& op) {
-    if (op.b != net::no_tensor) return;
-    for (const graph::ValueId id : node_->inputs) {
-      if (!graph_.value(id).constant) continue;
-      set(op.b_constant, gathered(data_of(graph_, *node_, id), source_->operand));
+  void fill(net::Map& op) {
+    for (const LayerSource::Operand& operand : source_->operands) {
+      net::Constant<float>& constant = op.operands.at(operand.number).constant;
+      set(constant, gathered(data_of(graph_, *node_, operand.value), operand.steps));
     }
   }
 
@@ -175,18 +201,18 @@ class Quantiser {
   }
 
   void fill(net::LayerNorm& op) {
-    const auto affine = [&](std::size_t input, float absent) {
-      if (node_->inputs.size() <= input || node_->inputs[input] == graph::no_value) {
-        return std::vector<float>(op.gain.size, absent);
-      }
-      return gathered(data_of(graph_, *node_, node_->inputs[input]), source_->operand);
-    };
-    set(op.gain, affine(1, 1.0F));
-    set(op.shift, affine(2, 0.0F));
+    set(op.gain, std::vector<float>(op.gain.size, 1.0F));
+    set(op.shift, std::vector<float>(op.shift.size, 0.0F));
+    for (const LayerSource::Operand& operand : source_->operands) {
+      set(operand.number == 0 ? op.gain : op.shift,
+          gathered(data_of(graph_, *node_, operand.value), operand.steps));
+    }
   }
 
   void fill(net::Pool&) {}
   void fill(net::Softmax&) {}
+  void fill(net::Reduce&) {}
+  void fill(net::Resize&) {}
   void fill(net::Permute&) {}
   void fill(net::CacheStore&) {}
 
@@ -215,7 +241,7 @@ std::vector<Range> set_quantisations(Layout& layout, const std::vector<Range>& v
   }
   std::vector<Range> common(net.tensors.size());
   for (TensorId id = 0; id < net.tensors.size(); ++id) {
-    if (layout.values[id] == graph::no_value) continue;
+    if (layout.values[id] == graph::no_value || values.empty()) continue;
     common[groups.root(id)].include(values[layout.values[id]]);
   }
   // A softmax is bounded by 1 whatever the samples show.
@@ -227,7 +253,7 @@ std::vector<Range> set_quantisations(Layout& layout, const std::vector<Range>& v
   std::vector<Range> ranges(net.tensors.size());
   for (TensorId id = 0; id < net.tensors.size(); ++id) {
     ranges[id] = common[groups.root(id)];
-    net.tensors[id].quant = quant_of(ranges[id]);
+    if (net.tensors[id].type == net::Type::int8) net.tensors[id].quant = quant_of(ranges[id]);
   }
   return ranges;
 }

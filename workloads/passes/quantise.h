@@ -13,8 +13,9 @@ namespace steppe::passes {
 /// the range is empty.
 net::Quant quant_of(const Range& range);
 
-/// Gives every tensor its quantisation. Tensors that a Permute, a maximum Pool or a CacheStore
-/// joins share one, of their common range. Returns the range of each tensor.
+/// Gives every int8 tensor its quantisation. Tensors that a Permute, a Resize, a maximum Pool or a
+/// CacheStore joins share one, of their common range. Returns the range of each tensor. `values`
+/// may be empty where no tensor is int8.
 std::vector<Range> set_quantisations(Layout& layout, const std::vector<Range>& values);
 
 /// Fills in weights, biases, multipliers, bounds and tables, by models/numerics/README.md.

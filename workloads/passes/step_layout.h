@@ -30,12 +30,28 @@ class StepLayout {
   /// Adds the tensor of the step's result, the layer that `op` becomes, and binds the result.
   template <typename Op>
   void emit(Op op, View out, net::Shape out_shape) {
-    out.tensor = op.out = arranger_.add_tensor(value(step_.out).name, out_shape, step_.out);
+    out.tensor = op.out =
+        arranger_.add_tensor(value(step_.out).name, out_shape, step_.out, step_.type);
+    add_layer(std::move(op));
+    arranger_.bind(step_.out, out);
+  }
+
+  /// As `emit`, of a value on the way to the step's result.
+  template <typename Op>
+  View emit_between(Op op, View out, net::Shape out_shape) {
+    const std::string& name = value(step_.out).name;
+    out.tensor = op.out =
+        arranger_.add_tensor(name + ".part", out_shape, graph::no_value, step_.type);
+    add_layer(std::move(op));
+    return out;
+  }
+
+  template <typename Op>
+  void add_layer(Op op) {
     std::vector<std::string> nodes;
     for (const std::size_t node : step_.nodes) nodes.push_back(graph_.nodes[node].name);
     const std::string& name = node_.name.empty() ? value(step_.out).name : node_.name;
     arranger_.add_layer(name, std::move(nodes), std::move(op), source_);
-    arranger_.bind(step_.out, out);
   }
 
   /// A value of three or four axes as images; its view and tensor in NHWC.

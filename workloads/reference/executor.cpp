@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/reference/executor.h"
 
-#include <numeric>
+#include <algorithm>
 
 #include "models/base/error.h"
 #include "workloads/reference/layers.h"
@@ -30,11 +30,13 @@ std::vector<std::size_t> user_index(const net::Port& port) {
 }
 
 bool complete(const net::Conv& layer) {
-  return layer.weights.has_data() && layer.bias.has_data() && layer.multiplier.has_data() &&
-         (layer.lut.size == 0 || layer.lut.has_data());
+  return layer.weights.has_data() && (layer.bias.has_data() || layer.bias_fp32.has_data()) &&
+         layer.multiplier.has_data() && (layer.lut.size == 0 || layer.lut.has_data());
 }
-bool complete(const net::Eltwise& layer) {
-  return layer.b != net::no_tensor || layer.b_constant.has_data();
+bool complete(const net::Map& layer) {
+  return std::ranges::all_of(layer.operands, [](const net::Operand& operand) {
+    return operand.tensor != net::no_tensor || operand.constant.has_data();
+  });
 }
 bool complete(const net::Lut& layer) { return layer.table.has_data(); }
 bool complete(const net::LayerNorm& layer) {
@@ -52,59 +54,48 @@ Executor::Executor(const net::Net& network) : network_(network), tensors_(networ
   }
   for (std::size_t id = 0; id < tensors_.size(); ++id) {
     const net::Tensor& tensor = network.tensors[id];
-    if (tensor.resident_in_dram) tensors_[id].assign(tensor.shape.elements(), 0);
+    if (tensor.resident_in_dram) tensors_[id] = zeros(tensor);
   }
 }
 
-std::vector<std::vector<std::int8_t>> Executor::run_int8(
-    const std::vector<std::vector<std::int8_t>>& inputs) {
+std::vector<Values> Executor::run_on_card(const std::vector<Values>& inputs) {
   STEPPE_CHECK(inputs.size() == network_.inputs.size(), "{} inputs", inputs.size());
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    const net::TensorId id = network_.inputs[i].tensor;
-    STEPPE_CHECK(inputs[i].size() == network_.tensor(id).shape.elements(), "input {}", i);
-    tensors_[id] = inputs[i];
-  }
+  for (std::size_t i = 0; i < inputs.size(); ++i) tensors_[network_.inputs[i].tensor] = inputs[i];
   const State state{network_, tensors_};
   for (const net::Layer& layer : network_.layers) {
     std::visit([&](const auto& op) { execute(state, op); }, layer.op);
   }
-  std::vector<std::vector<std::int8_t>> outputs;
+  std::vector<Values> outputs;
   for (const net::Port& port : network_.outputs) outputs.push_back(tensors_[port.tensor]);
   return outputs;
 }
 
 std::vector<std::vector<float>> Executor::run(const std::vector<std::vector<float>>& inputs) {
   STEPPE_CHECK(inputs.size() == network_.inputs.size(), "{} inputs", inputs.size());
-  std::vector<std::vector<std::int8_t>> card_inputs;
+  const State state{network_, tensors_};
+  std::vector<Values> card_inputs;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const net::Port& port = network_.inputs[i];
-    const net::Quant& quant = network_.tensor(port.tensor).quant;
-    const float inverse = 1.0F / quant.scale;
     const std::vector<std::size_t> index = user_index(port);
     STEPPE_CHECK(inputs[i].size() == index.size(), "input '{}': {} elements, {} are right",
                  port.name, inputs[i].size(), index.size());
-    std::vector<std::int8_t> values;
-    values.reserve(index.size());
-    for (const std::size_t from : index) {
-      values.push_back(store(inputs[i][from] * inverse, quant.zero));
+    Values& values = state.out(port.tensor);
+    for (std::size_t card = 0; card < index.size(); ++card) {
+      state.put(port.tensor, card, inputs[i][index[card]]);
     }
-    card_inputs.push_back(std::move(values));
+    card_inputs.push_back(values);
   }
-  const auto card_outputs = run_int8(card_inputs);
+  run_on_card(card_inputs);
   std::vector<std::vector<float>> outputs;
-  for (std::size_t i = 0; i < card_outputs.size(); ++i) {
-    const net::Port& port = network_.outputs[i];
-    const net::Quant& quant = network_.tensor(port.tensor).quant;
+  for (const net::Port& port : network_.outputs) {
     const std::vector<std::size_t> index = user_index(port);
     std::vector<float> values(index.size());
     for (std::size_t card = 0; card < index.size(); ++card) {
-      values[index[card]] = static_cast<float>(card_outputs[i][card] - quant.zero) * quant.scale;
+      values[index[card]] = state.number(port.tensor, card);
     }
     outputs.push_back(std::move(values));
   }
   return outputs;
 }
-
-const std::vector<std::int8_t>& Executor::tensor(net::TensorId id) const { return tensors_.at(id); }
 
 }  // namespace steppe::reference

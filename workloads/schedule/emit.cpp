@@ -61,7 +61,7 @@ class Emitter {
                             std::uint32_t tag);
   void notify_peer(Stream& stream, std::uint32_t chip, std::uint32_t semaphore_id);
   std::uint64_t row_bytes(net::TensorId tensor) const {
-    return network_.tensor(tensor).shape.row_bytes();
+    return network_.tensor(tensor).row_bytes();
   }
   static std::uint32_t tag_of(std::uint32_t layer) { return layer + 1; }
 
@@ -252,10 +252,11 @@ void Emitter::cache_store(const Step& step, std::uint32_t index) {
     if (rows.empty()) continue;
     isa::Copy copy;
     copy.src_offset = row_address(network_, plan_, store.in, cluster, rows.begin);
-    copy.dst_offset = address::dram + plan_.cache_offset.at(store.cache) + store.offset +
-                      rows.begin * store.row_pitch;
+    const Bytes item = network_.tensor(store.cache).item_bytes();
+    copy.dst_offset = address::dram + plan_.cache_offset.at(store.cache) +
+                      (store.offset + rows.begin * store.row_pitch) * item;
     copy.row_bytes = copy.src_pitch = static_cast<std::uint32_t>(row_bytes(store.in));
-    copy.dst_pitch = static_cast<std::uint32_t>(store.row_pitch);
+    copy.dst_pitch = static_cast<std::uint32_t>(store.row_pitch * item);
     copy.rows = static_cast<std::uint32_t>(rows.size());
     leader(cluster).add(copy, tag_of(step.layer));
     end_work(leader(cluster));
@@ -369,7 +370,7 @@ std::map<net::TensorId, std::uint64_t> block_offsets(const net::Net& network,
   Bytes next = 0;
   for (const net::Port& port : ports) {
     offsets[port.tensor] = next;
-    next += align_up<Bytes>(network.tensor(port.tensor).shape.elements(), sram_alignment);
+    next += align_up<Bytes>(network.tensor(port.tensor).bytes(), sram_alignment);
   }
   if (total != nullptr) *total = next;
   return offsets;

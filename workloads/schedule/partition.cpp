@@ -44,7 +44,7 @@ std::uint64_t crossing_bytes(const net::Net& network, std::uint32_t cut) {
       continue;
     }
     for (const net::TensorId in : net::inputs_of(network.layers[i])) {
-      if (made[in] && !counted[in]) bytes += network.tensor(in).shape.elements();
+      if (made[in] && !counted[in]) bytes += network.tensor(in).bytes();
       counted[in] = true;
     }
   }
@@ -57,7 +57,8 @@ numerics::RecordShape record_shape(const net::Net& network, const net::Conv& con
   const std::uint32_t channels = network.tensor(conv.out).shape.c;
   return {.k = static_cast<std::uint32_t>(conv.weights.size / channels),
           .encoding = conv.sparsity.encoding,
-          .kept = conv.sparsity.kept};
+          .kept = conv.sparsity.kept,
+          .item_bytes = static_cast<std::uint32_t>(network.tensor(conv.in).item_bytes())};
 }
 
 Bytes weight_bytes(const net::Net& network, const net::Conv& conv) {
@@ -84,7 +85,7 @@ double estimate_seconds(const net::Net& network, const net::Layer& layer, const 
               rows_in_parallel(out.shape, target) / target.clock_hz;
     const net::Tensor& b = network.tensor(matmul->b);
     if (b.resident_in_dram) {
-      seconds = std::max(seconds, static_cast<double>(b.shape.elements()) / target.dram_bandwidth);
+      seconds = std::max(seconds, static_cast<double>(b.bytes()) / target.dram_bandwidth);
     }
   } else if (!out.resident_in_dram) {
     seconds = static_cast<double>(out.shape.elements()) / target.vector_lanes /

@@ -108,7 +108,7 @@ void make_windows(const net::Net& network, ShardPlan& plan) {
     }
   }
   for (auto& [tensor, window] : plan.windows) {
-    const Bytes row = network.tensor(tensor).shape.row_bytes();
+    const Bytes row = network.tensor(tensor).row_bytes();
     for (const RowRange& rows : window.rows) {
       window.bytes = std::max(window.bytes, rows.size() * row);
     }
@@ -132,7 +132,7 @@ Bytes place_staging(const net::Net& network, const ShardPlan& plan,
   for (Transfer& transfer : transfers) {
     if (transfer.to_chip != plan.chip) continue;
     transfer.staging_offset = used;
-    used += align_up(network.tensor(transfer.tensor).shape.elements(), sram_alignment);
+    used += align_up(network.tensor(transfer.tensor).bytes(), sram_alignment);
   }
   return used;
 }
@@ -144,7 +144,7 @@ void place_caches(const net::Net& network, ShardPlan& plan) {
     for (const net::TensorId tensor : touched) {
       if (!network.tensor(tensor).resident_in_dram) continue;
       if (!plan.cache_offset.try_emplace(tensor, plan.dram_bytes).second) continue;
-      plan.dram_bytes += align_up<Bytes>(network.tensor(tensor).shape.elements(), dram_alignment);
+      plan.dram_bytes += align_up<Bytes>(network.tensor(tensor).bytes(), dram_alignment);
     }
   }
 }

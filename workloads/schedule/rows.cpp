@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/schedule/rows.h"
 
+#include <cmath>
+
 #include "models/base/error.h"
 #include "models/base/units.h"
 
@@ -63,8 +65,8 @@ RowRange over_images(const RowRange& out_rows, std::uint32_t out_height, std::ui
 
 RowRange permute_rows(const net::Net& network, const net::Permute& permute, net::TensorId in,
                       const RowRange& out_rows) {
-  const std::uint64_t out_row = network.tensor(permute.out).shape.row_bytes();
-  const std::uint64_t in_row = network.tensor(in).shape.row_bytes();
+  const std::uint64_t out_row = network.tensor(permute.out).shape.row_elements();
+  const std::uint64_t in_row = network.tensor(in).shape.row_elements();
   RowRange all;
   for (const net::PermutePart& whole : permute.parts) {
     if (whole.in != in) continue;
@@ -82,6 +84,20 @@ RowRange permute_rows(const net::Net& network, const net::Permute& permute, net:
                  });
   }
   return all;
+}
+
+/// The rows that output rows look at, and one more on both sides.
+RowRange resized_rows(const net::Resize& resize, const ImageRows& out, std::uint32_t in_height) {
+  const auto look = [&](std::uint32_t row) {
+    const double centre = resize.half_pixel ? 0.5 : 0.0;
+    const double at = (row + centre) * double{resize.step_h} - centre;
+    return static_cast<std::int64_t>(std::clamp(std::floor(at), 0.0, static_cast<double>(in_height - 1)));
+  };
+  const std::int64_t first = look(out.begin);
+  const std::int64_t last = look(out.end - 1);
+  return {static_cast<std::uint64_t>(std::max<std::int64_t>(std::min(first, last) - 1, 0)),
+          static_cast<std::uint64_t>(
+              std::min<std::int64_t>(std::max(first, last) + 3, std::int64_t{in_height}))};
 }
 
 }  // namespace
@@ -119,21 +135,22 @@ RowRange needed_rows(const net::Net& network, const net::Layer& layer, net::Tens
     }
     return needed;
   }
-  if (const auto* eltwise = std::get_if<net::Eltwise>(&layer.op)) {
-    if (in == eltwise->a) needed = out_rows;
-    if (in == eltwise->b) {
-      for (const ImageRows& part : split_by_image(out_rows, out_height)) {
-        const std::uint64_t image = shape.n == 1 ? 0 : part.image;
-        const RowRange rows = shape.h == 1 ? RowRange{0, 1} : RowRange{part.begin, part.end};
-        needed = hull(needed, {image * shape.h + rows.begin, image * shape.h + rows.end});
-      }
+  if (std::holds_alternative<net::Map>(layer.op)) {
+    for (const ImageRows& part : split_by_image(out_rows, out_height)) {
+      const std::uint64_t image = shape.n == 1 ? 0 : part.image;
+      const RowRange rows = shape.h == 1 ? RowRange{0, 1} : RowRange{part.begin, part.end};
+      needed = hull(needed, {image * shape.h + rows.begin, image * shape.h + rows.end});
     }
     return needed;
+  }
+  if (const auto* resize = std::get_if<net::Resize>(&layer.op)) {
+    return over_images(out_rows, out_height, shape.h,
+                       [&](const ImageRows& part) { return resized_rows(*resize, part, shape.h); });
   }
   if (const auto* permute = std::get_if<net::Permute>(&layer.op)) {
     return permute_rows(network, *permute, in, out_rows);
   }
-  return out_rows;  // Lut, Softmax, LayerNorm, CacheStore: row by row
+  return out_rows;  // Lut, Softmax, LayerNorm, Reduce, CacheStore: row by row
 }
 
 void clip_permute(const net::PermutePart& part, std::int64_t begin, std::int64_t end,

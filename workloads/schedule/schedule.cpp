@@ -34,10 +34,11 @@ std::vector<package::Port> make_ports(const net::Net& network, const std::vector
     result.push_back({.name = port.name,
                       .dims = port.dims,
                       .to_card = port.to_card,
+                      .type = static_cast<package::ElementType>(tensor.type),
                       .scale = tensor.quant.scale,
                       .zero = tensor.quant.zero,
                       .offset = offsets.at(port.tensor),
-                      .bytes = tensor.shape.elements()});
+                      .bytes = tensor.bytes()});
   }
   return result;
 }
@@ -158,7 +159,7 @@ package::Package compile(const net::Net& network, const Target& target, const Op
     package.channels.push_back({.tensor = network.tensor(transfer.tensor).name,
                                 .from_chip = transfer.from_chip,
                                 .to_chip = transfer.to_chip,
-                                .bytes = network.tensor(transfer.tensor).shape.elements()});
+                                .bytes = network.tensor(transfer.tensor).bytes()});
   }
   package.storage = storage;
   return package;

@@ -19,6 +19,16 @@ constexpr Bytes stream_buffer_limit = Bytes{2} << 20;
 constexpr Bytes part_alignment = 16;
 constexpr Bytes lut_bytes = 256;
 
+/// How many of `count` weights from `begin` on are not zero.
+std::uint64_t count_weights(const net::Weights& weights, std::size_t begin, std::size_t count) {
+  const auto counted = [&](const auto& all) {
+    const auto first = all.begin() + static_cast<std::ptrdiff_t>(begin);
+    const auto zeros = std::count(first, first + static_cast<std::ptrdiff_t>(count), 0);
+    return count - static_cast<std::uint64_t>(zeros);
+  };
+  return weights.int8 ? counted(*weights.int8) : counted(*weights.bf16);
+}
+
 /// Bytes from record to record: all of a layer's are as long as its longest.
 Bytes record_pitch(const net::Net& network, const net::Conv& conv) {
   const numerics::RecordShape shape = record_shape(network, conv);
@@ -26,10 +36,8 @@ Bytes record_pitch(const net::Net& network, const net::Conv& conv) {
   auto most = static_cast<std::uint64_t>(std::ceil(shape.k * conv.sparsity.density));
   if (conv.weights.has_data()) {
     most = 0;
-    const std::span<const std::int8_t> weights(*conv.weights.data);
-    for (std::size_t at = 0; at < weights.size(); at += shape.k) {
-      const auto zeros = std::ranges::count(weights.subspan(at, shape.k), std::int8_t{0});
-      most = std::max(most, shape.k - static_cast<std::uint64_t>(zeros));
+    for (std::size_t at = 0; at < conv.weights.size; at += shape.k) {
+      most = std::max(most, count_weights(conv.weights, at, shape.k));
     }
   }
   return shape.pitch(most);
@@ -63,8 +71,10 @@ Tile whole_tile(const net::Net& network, std::uint32_t index) {
     tile.bytes = lut_bytes;
   } else if (const auto* norm = std::get_if<net::LayerNorm>(&layer.op)) {
     tile.bytes = (norm->gain.size + norm->shift.size) * sizeof(float);
-  } else if (const auto* eltwise = std::get_if<net::Eltwise>(&layer.op)) {
-    tile.bytes = eltwise->b_constant.size * sizeof(float);
+  } else if (const auto* map = std::get_if<net::Map>(&layer.op)) {
+    for (const net::Operand& operand : map->operands) {
+      tile.bytes += operand.constant.size * sizeof(float);
+    }
   }
   return tile;
 }
@@ -102,11 +112,11 @@ package::WeightPattern tile_pattern(const net::Net& network, const net::Conv& co
                                  .density = conv.sparsity.density};
   if (!conv.weights.has_data()) return pattern;
   for (std::uint32_t channel = tile.channel_begin; channel < tile.channel_end; ++channel) {
-    const std::int8_t* row = conv.weights.data->data() + std::uint64_t{channel} * shape.k;
+    const std::size_t row = std::size_t{channel} * shape.k;
     for (std::uint32_t begin = 0; begin < shape.k; begin += numerics::block) {
       const std::uint32_t weights = std::min(numerics::block, shape.k - begin);
-      const auto zeros = std::count(row + begin, row + begin + weights, std::int8_t{0});
-      pattern.counts.push_back(static_cast<std::uint8_t>(weights - zeros));
+      pattern.counts.push_back(
+          static_cast<std::uint8_t>(count_weights(conv.weights, row + begin, weights)));
     }
   }
   return pattern;
@@ -131,17 +141,31 @@ void copy_constant(const net::Constant<T>& constant, std::uint8_t* to) {
   std::memcpy(to, constant.data->data(), constant.data->size() * sizeof(T));
 }
 
+void encode_channel(const net::Weights& weights, std::uint32_t channel,
+                    const numerics::RecordShape& shape, std::span<std::uint8_t> record) {
+  const std::size_t begin = std::size_t{channel} * shape.k;
+  if (weights.int8) {
+    numerics::encode_record(std::span(*weights.int8).subspan(begin, shape.k), shape, record);
+    return;
+  }
+  std::vector<numerics::Bf16> items(shape.k);
+  std::transform(weights.bf16->data() + begin, weights.bf16->data() + begin + shape.k,
+                 items.begin(), numerics::to_bf16);
+  numerics::encode_record(std::span<const numerics::Bf16>(items), shape, record);
+}
+
 void encode_conv(const net::Net& network, const net::Conv& conv, const Tile& tile,
                  std::vector<std::uint8_t>& bytes) {
   const numerics::RecordShape shape = record_shape(network, conv);
   const Bytes pitch = tile.scales_offset / (tile.channel_end - tile.channel_begin);
   for (std::uint32_t channel = tile.channel_begin; channel < tile.channel_end; ++channel) {
     const std::uint32_t local = channel - tile.channel_begin;
-    const std::span<const std::int8_t> dense(
-        conv.weights.data->data() + std::uint64_t{channel} * shape.k, shape.k);
-    numerics::encode_record(dense, shape, std::span(bytes).subspan(local * pitch, pitch));
+    encode_channel(conv.weights, channel, shape, std::span(bytes).subspan(local * pitch, pitch));
     std::uint8_t* pair = bytes.data() + tile.scales_offset + local * isa::scale_pair_bytes;
-    std::memcpy(pair, &(*conv.bias.data)[channel], sizeof(std::int32_t));
+    if (conv.bias.has_data()) std::memcpy(pair, &(*conv.bias.data)[channel], sizeof(std::int32_t));
+    if (conv.bias_fp32.has_data()) {
+      std::memcpy(pair, &(*conv.bias_fp32.data)[channel], sizeof(float));
+    }
     std::memcpy(pair + sizeof(std::int32_t), &(*conv.multiplier.data)[channel], sizeof(float));
   }
   if (conv.lut.size != 0) copy_constant(conv.lut, bytes.data() + tile.lut_offset);
@@ -155,7 +179,7 @@ CachePart cache_part(const net::Net& network, const net::MatMul& matmul, const R
   const net::Shape& b = network.tensor(matmul.b).shape;
   const std::uint64_t first = work.begin / out.h;
   const std::uint64_t last = (work.end - 1) / out.h;
-  const Bytes image = b.h * b.row_bytes();
+  const Bytes image = b.h * network.tensor(matmul.b).row_bytes();
   return {first * image, (last - first + 1) * image};
 }
 
@@ -232,8 +256,13 @@ std::vector<std::uint8_t> tile_bytes(const net::Net& network, const Tile& tile) 
   } else if (const auto* norm = std::get_if<net::LayerNorm>(&layer.op)) {
     copy_constant(norm->gain, bytes.data());
     copy_constant(norm->shift, bytes.data() + norm->gain.size * sizeof(float));
-  } else if (const auto* eltwise = std::get_if<net::Eltwise>(&layer.op)) {
-    copy_constant(eltwise->b_constant, bytes.data());
+  } else if (const auto* map = std::get_if<net::Map>(&layer.op)) {
+    std::uint8_t* to = bytes.data();
+    for (const net::Operand& operand : map->operands) {
+      if (operand.constant.size == 0) continue;
+      copy_constant(operand.constant, to);
+      to += operand.constant.size * sizeof(float);
+    }
   }
   return bytes;
 }
