@@ -5,7 +5,7 @@
 
 #include "models/numerics/special.h"
 #include "models/vector/elements.h"
-#include "models/vector/functions.h"
+#include "models/isa/functions.h"
 #include "models/vector/vector_kernels.h"
 
 namespace steppe::vector_kernels {

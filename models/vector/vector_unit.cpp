@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "models/vector/functions.h"
+#include "models/isa/functions.h"
 #include "models/vector/vector_kernels.h"
 
 namespace steppe {

@@ -2,7 +2,7 @@
 #include <bit>
 
 #include "models/vector/elements.h"
-#include "models/vector/functions.h"
+#include "models/isa/functions.h"
 #include "models/vector/vector_unit.h"
 
 namespace steppe {

@@ -52,6 +52,20 @@ TEST_CASE("ppocr_mobile_cls compiles at 16x, runs, and equals the reference") {
                   "--input x=" + shared_model("ppocr_mobile_cls/input_0.npy"), {"softmax_0.tmp_0"});
 }
 
+TEST_CASE("models run in bf16 and fp32 and equal the reference") {
+  for (const std::string precision : {"bf16", "fp32"}) {
+    const std::string options = "--sparsity 8 --precision " + precision;
+    compile_and_run("mnist", options, "--input Input3=" + shared_model("mnist/input_1.npy"),
+                    {"Plus214_Output_0"});
+    compile_and_run("ultraface_rfb320", options,
+                    "--input input=" + shared_model("ultraface_rfb320/input_0.npy"),
+                    {"scores", "boxes"});
+    compile_and_run("ppocr_mobile_cls", options + " --bind x.0=1 --bind x.2=48 --bind x.3=192",
+                    "--input x=" + shared_model("ppocr_mobile_cls/input_1.npy"),
+                    {"softmax_0.tmp_0"});
+  }
+}
+
 TEST_CASE("light_squeezenet with random weights compiles at 16x, runs, and equals the reference") {
   compile_and_run("light_squeezenet", "--sparsity 16 --weights random:1", "", {"softmaxout_1"});
 }

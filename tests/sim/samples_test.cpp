@@ -19,12 +19,29 @@ TEST_CASE("a port's elements are transposed and quantised to the card, and back"
                            .zero = 1,
                            .bytes = 4};
   const std::vector<float> user{1.0F, 2.0F, -3.0F, 100.0F};  // c0w0 c0w1 c1w0 c1w1
-  std::vector<std::int8_t> card(4);
-  sim::to_card(port, user, card);
-  CHECK(card == std::vector<std::int8_t>{3, -5, 5, 127});  // x / 0.5 + 1, saturated
+  std::vector<std::uint8_t> card(4);
+  sim::to_card(port, user, card.data());
+  CHECK(card == std::vector<std::uint8_t>{3, 251, 5, 127});  // x / 0.5 + 1, saturated; 251 is -5
   std::vector<float> back(4);
-  sim::from_card(port, card, back);
+  sim::from_card(port, card.data(), back);
   CHECK(back == std::vector<float>{1.0F, 2.0F, -3.0F, 63.0F});
+}
+
+TEST_CASE("a port's elements may have any of the card's types") {
+  const std::vector<float> user{1.0F, -2.5F, 3.00390625F};  // 3 + 2^-8: bf16 keeps 3
+  const auto there_and_back = [&](package::ElementType type, float scale, Bytes bytes) {
+    const package::Port port{
+        .name = "x", .dims = {3}, .to_card = {0}, .type = type, .scale = scale, .bytes = bytes};
+    std::vector<std::uint8_t> card(bytes);
+    sim::to_card(port, user, card.data());
+    std::vector<float> back(3);
+    sim::from_card(port, card.data(), back);
+    return back;
+  };
+  CHECK(there_and_back(package::ElementType::fp32, 1.0F, 12) == user);
+  CHECK(there_and_back(package::ElementType::bf16, 1.0F, 6) == std::vector{1.0F, -2.5F, 3.0F});
+  // To the nearest half, ties to even: 2, -5, 6.0078 halves.
+  CHECK(there_and_back(package::ElementType::int32, 0.5F, 12) == std::vector{1.0F, -2.5F, 3.0F});
 }
 
 TEST_CASE("drawn inputs are the same for the same seed, and look normal") {

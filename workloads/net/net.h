@@ -12,7 +12,7 @@
 
 #include "models/base/units.h"
 #include "models/numerics/sparse.h"
-#include "models/vector/functions.h"
+#include "models/isa/functions.h"
 
 /// The network of the card: what the scheduler compiles and what the reference executor runs.
 ///
@@ -140,7 +140,7 @@ struct Operand {
   Constant<float> constant;  ///< used where tensor is no_tensor
   Shape shape;
 };
-/// A function of one to three operands, element by element, by models/vector/functions.def. Any
+/// A function of one to three operands, element by element, by models/isa/functions.def. Any
 /// types; between two types `copy` converts.
 struct Map {
   vector_functions::Function function = vector_functions::copy_;

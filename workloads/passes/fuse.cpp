@@ -35,8 +35,10 @@ bool is_channel_bias(const Graph& graph, ValueId constant, const Value& sum, Ste
 
 class Fuser {
  public:
-  Fuser(const Graph& graph, const std::vector<net::Type>& types)
-      : graph_(graph), types_(types), uses_(graph), taken_(graph.nodes.size(), false) {}
+  Fuser(const Graph& graph, std::vector<net::Type> types)
+      : graph_(graph), types_(std::move(types)), uses_(graph), taken_(graph.nodes.size(), false) {
+    types_.resize(graph.nodes.size(), net::Type::int8);
+  }
 
   std::vector<Step> run() {
     start_products();
@@ -178,7 +180,7 @@ class Fuser {
   }
 
   const Graph& graph_;
-  const std::vector<net::Type>& types_;
+  std::vector<net::Type> types_;
   Uses uses_;
   std::vector<bool> taken_;
   std::vector<Step> products_;

@@ -38,7 +38,8 @@ struct Step {
 bool has_constant_weights(const graph::Graph& graph, const graph::Node& node);
 
 /// The steps in execution order; every node is in one step. `types` says what each node computes
-/// in. Only int8 has tables; the result of an fp32 product is stored as it is.
-std::vector<Step> fuse(const graph::Graph& graph, const std::vector<net::Type>& types);
+/// in, int8 where it is empty. Only int8 has tables; the result of an fp32 product is stored as it
+/// is.
+std::vector<Step> fuse(const graph::Graph& graph, const std::vector<net::Type>& types = {});
 
 }  // namespace steppe::passes

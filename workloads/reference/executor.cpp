@@ -60,7 +60,14 @@ Executor::Executor(const net::Net& network) : network_(network), tensors_(networ
 
 std::vector<Values> Executor::run_on_card(const std::vector<Values>& inputs) {
   STEPPE_CHECK(inputs.size() == network_.inputs.size(), "{} inputs", inputs.size());
-  for (std::size_t i = 0; i < inputs.size(); ++i) tensors_[network_.inputs[i].tensor] = inputs[i];
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const net::Tensor& tensor = network_.tensor(network_.inputs[i].tensor);
+    const Values& given = inputs[i];
+    STEPPE_CHECK(
+        given.int8.size() + given.real.size() + given.int32.size() == tensor.shape.elements(),
+        "input {}", i);
+    tensors_[network_.inputs[i].tensor] = given;
+  }
   const State state{network_, tensors_};
   for (const net::Layer& layer : network_.layers) {
     std::visit([&](const auto& op) { execute(state, op); }, layer.op);

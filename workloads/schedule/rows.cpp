@@ -91,7 +91,8 @@ RowRange resized_rows(const net::Resize& resize, const ImageRows& out, std::uint
   const auto look = [&](std::uint32_t row) {
     const double centre = resize.half_pixel ? 0.5 : 0.0;
     const double at = (row + centre) * double{resize.step_h} - centre;
-    return static_cast<std::int64_t>(std::clamp(std::floor(at), 0.0, static_cast<double>(in_height - 1)));
+    return static_cast<std::int64_t>(
+        std::clamp(std::floor(at), 0.0, static_cast<double>(in_height - 1)));
   };
   const std::int64_t first = look(out.begin);
   const std::int64_t last = look(out.end - 1);

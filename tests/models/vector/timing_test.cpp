@@ -5,7 +5,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "models/vector/functions.h"
+#include "models/isa/functions.h"
 #include "tests/models/vector/bench.h"
 
 using namespace steppe;

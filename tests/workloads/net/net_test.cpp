@@ -19,13 +19,14 @@ Constant<T> constant(std::size_t size, T value) {
 Net small_net() {
   Net net;
   net.name = "small";
-  net.tensors = {{"x", {1, 4, 4, 2}, {}, false}, {"y", {1, 4, 4, 3}, {}, false}};
+  net.tensors = {{.name = "x", .shape = {1, 4, 4, 2}}, {.name = "y", .shape = {1, 4, 4, 3}}};
   Conv conv;
   conv.in = 0;
   conv.out = 1;
   conv.kernel_h = conv.kernel_w = 3;
   conv.pad_top = conv.pad_left = 1;
-  conv.weights = constant<std::int8_t>(std::size_t{3} * 9 * 2, 1);
+  conv.weights.size = 3 * 9 * 2;
+  conv.weights.int8 = std::make_shared<std::vector<std::int8_t>>(conv.weights.size, 1);
   conv.bias = constant<std::int32_t>(3, 0);
   conv.multiplier = constant<float>(3, 1.0F);
   net.layers.push_back({"conv", {"conv"}, conv});
@@ -39,7 +40,7 @@ Conv& conv_of(Net& net) { return std::get<Conv>(net.layers[0].op); }
 template <typename Op>
 Net followed_by(Op op, Shape shape) {
   Net net = small_net();
-  net.tensors.push_back({"z", shape, {}, false});
+  net.tensors.push_back({.name = "z", .shape = shape});
   op.out = 2;
   net.layers.push_back({"second", {}, op});
   return net;
@@ -67,10 +68,10 @@ TEST_CASE("inputs, output and MACs of a convolution") {
 
 TEST_CASE("MACs of a product and of a layer without any") {
   Net net;
-  net.tensors = {{"a", {2, 5, 1, 7}, {}, false},
-                 {"b", {2, 3, 1, 7}, {}, false},
-                 {"c", {2, 5, 1, 3}, {}, false},
-                 {"d", {2, 5, 1, 3}, {}, false}};
+  net.tensors = {{.name = "a", .shape = {2, 5, 1, 7}},
+                 {.name = "b", .shape = {2, 3, 1, 7}},
+                 {.name = "c", .shape = {2, 5, 1, 3}},
+                 {.name = "d", .shape = {2, 5, 1, 3}}};
   MatMul product;
   product.a = 0;
   product.b = 1;
@@ -155,18 +156,22 @@ TEST_CASE("convolution") {
 }
 
 TEST_CASE("element-wise second operands") {
-  Eltwise op;
-  op.a = 1;
-  op.b_shape = {1, 1, 1, 3};
-  op.b_constant = constant<float>(3, 2.0F);
+  Map op;
+  op.function = vector_functions::add_;
+  op.operands = {{.tensor = 1, .shape = {1, 4, 4, 3}},
+                 {.constant = constant<float>(3, 2.0F), .shape = {1, 1, 1, 3}}};
   CHECK_NOTHROW(check(followed_by(op, {1, 4, 4, 3})));
-  op.b_shape = {1, 1, 1, 1};
-  op.b_constant = constant<float>(1, 2.0F);
+  Operand& second = op.operands[1];
+  second = {.constant = constant<float>(1, 2.0F), .shape = {1, 1, 1, 1}};
   CHECK_NOTHROW(check(followed_by(op, {1, 4, 4, 3})));
-  op.b_shape = {1, 4, 4, 1};
+  second = {.constant = constant<float>(16, 2.0F), .shape = {1, 4, 4, 1}};
+  CHECK_NOTHROW(check(followed_by(op, {1, 4, 4, 3})));
+  second.shape = {1, 2, 4, 1};
   check_throws(followed_by(op, {1, 4, 4, 3}), "does not repeat");
-  op.b_shape = {1, 4, 1, 3};
-  check_throws(followed_by(op, {1, 4, 4, 3}), "second operand: 1 elements, 12 are needed");
+  second = {.constant = constant<float>(1, 2.0F), .shape = {1, 4, 1, 3}};
+  check_throws(followed_by(op, {1, 4, 4, 3}), "operand: 1 elements, 12 are needed");
+  op.operands.pop_back();
+  check_throws(followed_by(op, {1, 4, 4, 3}), "add takes 2 operands, not 1");
 }
 
 TEST_CASE("pool, lut and norm") {
@@ -210,11 +215,11 @@ TEST_CASE("permute writes every element once") {
 
 TEST_CASE("cache stores") {
   Net net = small_net();
-  net.tensors.push_back({"cache", {1, 8, 4, 3}, {}, true});
+  net.tensors.push_back({.name = "cache", .shape = {1, 8, 4, 3}, .resident_in_dram = true});
   net.layers.push_back({"store", {}, CacheStore{1, 2, 48, 12}});  // rows 4 to 7 of 8
   CHECK_NOTHROW(check(net));
   std::get<CacheStore>(net.layers[1].op).offset = 49;
-  check_throws(net, "reaches byte 97");
+  check_throws(net, "reaches element 97");
   std::get<CacheStore>(net.layers[1].op) = {1, 2, 0, 11};
   check_throws(net, "overlap");
   net.tensors[2].resident_in_dram = false;

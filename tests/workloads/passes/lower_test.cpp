@@ -66,7 +66,7 @@ TEST_CASE("numbers of a dense layer worked out by hand") {
   // 127.
   const auto& conv = std::get<net::Conv>(net.layers.at(0).op);
   CHECK(net.tensor(conv.in).quant.scale == doctest::Approx(0.01));
-  CHECK(data(conv.weights) == std::vector<std::int8_t>{127, -64, 127, 0});
+  CHECK(*conv.weights.int8 == std::vector<std::int8_t>{127, -64, 127, 0});
   // bias: 0.1 / (0.01 * 0.01) = 1000; -0.2 / (0.01 * 0.5 / 127) = -5080
   CHECK(data(conv.bias) == std::vector<std::int32_t>{1000, -5080});
   // out: 1.27^2 + 0.64 + 0.1 = 2.3529 and 0.635 - 0.2 = 0.435; scale 2.3529 / 127

@@ -21,6 +21,23 @@ net::Constant<T> constant(std::vector<T> values) {
   return {size, std::make_shared<const std::vector<T>>(std::move(values))};
 }
 
+inline net::Weights weights(std::vector<std::int8_t> values) {
+  const std::uint64_t size = values.size();
+  return {size, std::make_shared<const std::vector<std::int8_t>>(std::move(values)), nullptr};
+}
+
+/// One run of a network whose ports are int8.
+inline std::vector<Int8s> run_int8(reference::Executor& executor,
+                                   const std::vector<Int8s>& inputs) {
+  std::vector<reference::Values> values;
+  for (const Int8s& input : inputs) values.push_back({.int8 = input});
+  std::vector<Int8s> outputs;
+  for (reference::Values& output : executor.run_on_card(values)) {
+    outputs.push_back(std::move(output.int8));
+  }
+  return outputs;
+}
+
 /// A network of one layer, put together tensor by tensor; inputs are ports in the order they were
 /// made.
 class OneLayer {
@@ -40,7 +57,8 @@ class OneLayer {
   Int8s run(Op op, const std::vector<Int8s>& inputs) {
     network_.layers = {{.name = "layer", .nodes = {}, .op = std::move(op)}};
     net::check(network_);
-    return reference::Executor(network_).run_int8(inputs).at(0);
+    reference::Executor executor(network_);
+    return run_int8(executor, inputs).at(0);
   }
 
  private:

@@ -21,7 +21,7 @@ Int8s finish(std::int32_t bias, float multiplier, std::int32_t zero = 0, net::Cl
   net::Conv conv;
   conv.in = net.input({1, 1, 1, 1});
   conv.out = net.output({1, 1, 1, 1}, {1.0F, zero});
-  conv.weights = constant<std::int8_t>({0});
+  conv.weights = weights({0});
   conv.bias = constant<std::int32_t>({bias});
   conv.multiplier = constant<float>({multiplier});
   conv.clamp = clamp;
@@ -67,7 +67,7 @@ TEST_CASE("QLinearConv, worked by hand") {
   net::Conv conv;
   conv.in = net.input({1, 1, 2, 1}, {0.5F, 2});
   conv.out = net.output({1, 1, 3, 1}, {1.0F, -1});
-  conv.weights = constant<std::int8_t>({3, -1});
+  conv.weights = weights({3, -1});
   conv.bias = constant<std::int32_t>({0});
   conv.multiplier = constant<float>({0.125F});
   conv.kernel_w = 2;
@@ -84,7 +84,7 @@ TEST_CASE("strides, dilation and the order of weights") {
   net::Conv conv;
   conv.in = net.input({1, 4, 5, 1});
   conv.out = net.output({1, 2, 2, 1});
-  conv.weights = constant<std::int8_t>({1, 2, 3, 4});
+  conv.weights = weights({1, 2, 3, 4});
   conv.bias = constant<std::int32_t>({0});
   conv.multiplier = constant<float>({0.25F});
   conv.kernel_h = conv.kernel_w = 2;
@@ -110,7 +110,7 @@ TEST_CASE("groups keep their channels apart, output channels have their own scal
   net::Conv conv;
   conv.in = net.input({1, 1, 1, 4});
   conv.out = net.output({1, 1, 1, 4});
-  conv.weights = constant<std::int8_t>({1, 1, 1, -1, 2, 0, 0, 2});
+  conv.weights = weights({1, 1, 1, -1, 2, 0, 0, 2});
   conv.bias = constant<std::int32_t>({0, 1, 2, 3});
   conv.multiplier = constant<float>({1, 2, 0.5F, 3});
   conv.groups = 2;
@@ -123,7 +123,7 @@ TEST_CASE("sums wrap modulo 2^32") {
   net::Conv conv;
   conv.in = net.input({1, 1, 1, 1});
   conv.out = net.output({1, 1, 1, 1});
-  conv.weights = constant<std::int8_t>({1});
+  conv.weights = weights({1});
   conv.bias = constant<std::int32_t>({std::numeric_limits<std::int32_t>::max()});
   conv.multiplier = constant<float>({0x1p-25F});
   CHECK(net.run(conv, {{1}}) == Int8s{-64});
@@ -151,7 +151,7 @@ TEST_CASE("the residual is added in fp32, each step rounded") {
   conv.in = net.input({1, 1, 1, 1});
   conv.residual = net.input({1, 1, 1, 1}, {1.0F, 1});
   conv.out = net.output({1, 1, 1, 1}, {1.0F, -10});
-  conv.weights = constant<std::int8_t>({1});
+  conv.weights = weights({1});
   conv.bias = constant<std::int32_t>({0});
   conv.multiplier = constant<float>({0.5F});
   conv.residual_scale = 0.25F;
@@ -169,7 +169,7 @@ TEST_CASE("the table is applied last") {
   net::Conv conv;
   conv.in = net.input({1, 1, 3, 1});
   conv.out = net.output({1, 1, 3, 1}, {1.0F, 1});
-  conv.weights = constant<std::int8_t>({2});
+  conv.weights = weights({2});
   conv.bias = constant<std::int32_t>({0});
   conv.multiplier = constant<float>({1});
   conv.clamp = {.low = -100, .high = 100};
@@ -187,7 +187,7 @@ TEST_CASE("each image and row of a convolution is its own") {
   net::Conv conv;
   conv.in = net.input({2, 2, 1, 1});
   conv.out = net.output({2, 2, 1, 1});
-  conv.weights = constant<std::int8_t>({1, 10, 100});
+  conv.weights = weights({1, 10, 100});
   conv.bias = constant<std::int32_t>({0});
   conv.multiplier = constant<float>({1});
   conv.kernel_h = 3;

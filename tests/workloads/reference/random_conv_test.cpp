@@ -54,7 +54,7 @@ Case random_case() {
            (c.in.w + v.pad_left - 1) / v.stride_w + 1, v.groups * pick(1, 3)};
   c.in_zero = static_cast<std::int32_t>(pick(0, 255)) - 128;
   v.weights =
-      constant(random_bytes(std::size_t{c.out.c} * v.kernel_h * v.kernel_w * (c.in.c / v.groups)));
+      weights(random_bytes(std::size_t{c.out.c} * v.kernel_h * v.kernel_w * (c.in.c / v.groups)));
   std::vector<std::int32_t> bias(c.out.c);
   for (std::int32_t& value : bias) value = static_cast<std::int32_t>(pick(0, 2000)) - 1000;
   v.bias = constant(bias);
@@ -81,7 +81,7 @@ std::int64_t sum_at(const Case& c, const Int8s& in, std::uint32_t n, std::uint32
           value = in[static_cast<std::size_t>(((n * c.in.h + row) * c.in.w + column) * c.in.c +
                                               group * channels + ic)];
         }
-        sum += value * (*v.weights.data)[weight];
+        sum += value * (*v.weights.int8)[weight];
       }
     }
   }

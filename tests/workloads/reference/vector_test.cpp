@@ -9,21 +9,20 @@
 
 using namespace steppe;
 using namespace steppe::test;
-using net::EltwiseFunction;
+using vector_functions::Function;
 
 namespace {
 
 constexpr net::Shape pixel(std::uint32_t channels) { return {1, 1, 1, channels}; }
 
 /// a: scale 0.5, zero 1; b: scale 0.25, zero -1; result: scale 0.125, zero 2.
-Int8s eltwise(EltwiseFunction function, const Int8s& a, const Int8s& b, net::Clamp clamp = {}) {
+Int8s arithmetic(Function function, const Int8s& a, const Int8s& b, net::Clamp clamp = {}) {
   OneLayer net;
-  net::Eltwise layer;
+  net::Map layer;
   layer.function = function;
   const auto count = static_cast<std::uint32_t>(a.size());
-  layer.a = net.input(pixel(count), {0.5F, 1});
-  layer.b = net.input(pixel(count), {0.25F, -1});
-  layer.b_shape = pixel(count);
+  layer.operands = {{.tensor = net.input(pixel(count), {0.5F, 1}), .shape = pixel(count)},
+                    {.tensor = net.input(pixel(count), {0.25F, -1}), .shape = pixel(count)}};
   layer.out = net.output(pixel(count), {0.125F, 2});
   layer.clamp = clamp;
   return net.run(layer, {a, b});
@@ -50,24 +49,25 @@ Int8s softmax(const Int8s& values, float in_scale, net::Quant out) {
 
 TEST_CASE("arithmetic of two tensors") {
   // a = 3: (3 - 1) * 0.5 = 1. b = 5: (5 + 1) * 0.25 = 1.5. Results times 8, plus 2.
-  CHECK(eltwise(EltwiseFunction::add, {3}, {5}) == Int8s{22});  //  2.5 * 8 = 20
-  CHECK(eltwise(EltwiseFunction::sub, {3}, {5}) == Int8s{-2});  // -0.5 * 8 = -4
-  CHECK(eltwise(EltwiseFunction::mul, {3}, {5}) == Int8s{14});  //  1.5 * 8 = 12
-  CHECK(eltwise(EltwiseFunction::div, {3}, {5}) == Int8s{7});   //  0.6667 * 8 = 5.33 -> 5
-  CHECK(eltwise(EltwiseFunction::max, {3}, {5}) == Int8s{14});  //  1.5 * 8
-  CHECK(eltwise(EltwiseFunction::min, {3}, {5}) == Int8s{10});  //  1 * 8
+  CHECK(arithmetic(vector_functions::add_, {3}, {5}) == Int8s{22});  //  2.5 * 8 = 20
+  CHECK(arithmetic(vector_functions::sub_, {3}, {5}) == Int8s{-2});  // -0.5 * 8 = -4
+  CHECK(arithmetic(vector_functions::mul_, {3}, {5}) == Int8s{14});  //  1.5 * 8 = 12
+  CHECK(arithmetic(vector_functions::div_, {3}, {5}) == Int8s{7});   //  0.6667 * 8 = 5.33 -> 5
+  CHECK(arithmetic(vector_functions::max_, {3}, {5}) == Int8s{14});  //  1.5 * 8
+  CHECK(arithmetic(vector_functions::min_, {3}, {5}) == Int8s{10});  //  1 * 8
 }
 
 TEST_CASE("arithmetic saturates, at bounds of its own if given") {
   // a = 127: 63, b = 127: 32; 95 * 8 is beyond int8.
-  CHECK(eltwise(EltwiseFunction::add, {127}, {127}) == Int8s{127});
-  CHECK(eltwise(EltwiseFunction::add, {-128}, {-128}) == Int8s{-128});
-  CHECK(eltwise(EltwiseFunction::add, {3, 1}, {5, -9}, {.low = 2, .high = 20}) == Int8s{20, 2});
+  CHECK(arithmetic(vector_functions::add_, {127}, {127}) == Int8s{127});
+  CHECK(arithmetic(vector_functions::add_, {-128}, {-128}) == Int8s{-128});
+  CHECK(arithmetic(vector_functions::add_, {3, 1}, {5, -9}, {.low = 2, .high = 20}) ==
+        Int8s{20, 2});
 }
 
 TEST_CASE("division by zero gives the bounds, zero by zero the lower one") {
   // a - 1 = 2, -2, 0 over b + 1 = 0: +inf, -inf, NaN.
-  CHECK(eltwise(EltwiseFunction::div, {3, -1, 1}, {-1, -1, -1}) == Int8s{127, -128, -128});
+  CHECK(arithmetic(vector_functions::div_, {3, -1, 1}, {-1, -1, -1}) == Int8s{127, -128, -128});
 }
 
 TEST_CASE("the second operand repeats along leading extents") {
@@ -75,10 +75,10 @@ TEST_CASE("the second operand repeats along leading extents") {
   const Int8s a{0, 1, 2, 3, 4, 5, 6, 7};
   const auto run = [&](net::Shape b_shape, const Int8s& b) {
     OneLayer net;
-    net::Eltwise layer;
-    layer.a = net.input(shape);
-    layer.b = net.input(b_shape);
-    layer.b_shape = b_shape;
+    net::Map layer;
+    layer.function = vector_functions::add_;
+    layer.operands = {{.tensor = net.input(shape), .shape = shape},
+                      {.tensor = net.input(b_shape), .shape = b_shape}};
     layer.out = net.output(shape);
     return net.run(layer, {a, b});
   };
@@ -90,11 +90,10 @@ TEST_CASE("the second operand repeats along leading extents") {
 
 TEST_CASE("an fp32 operand is taken as it is") {
   OneLayer net;
-  net::Eltwise layer;
-  layer.function = EltwiseFunction::mul;
-  layer.a = net.input(pixel(3), {0.5F, 1});
-  layer.b_constant = constant<float>({0.1F, -2, 100});
-  layer.b_shape = pixel(3);
+  net::Map layer;
+  layer.function = vector_functions::mul_;
+  layer.operands = {{.tensor = net.input(pixel(3), {0.5F, 1}), .shape = pixel(3)},
+                    {.constant = constant<float>({0.1F, -2, 100}), .shape = pixel(3)}};
   layer.out = net.output(pixel(3), {0.05F, 0});
   // (5 - 1) * 0.5 = 2: 0.2 * 20 = 4; -4 * 20 = -80; 200 * 20 saturates.
   CHECK(net.run(layer, {{5, 5, 5}}) == Int8s{4, -80, 127});

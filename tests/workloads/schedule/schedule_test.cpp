@@ -24,6 +24,10 @@ net::TensorId add_tensor(net::Net& network, const std::string& name, net::Shape 
   return static_cast<net::TensorId>(network.tensors.size() - 1);
 }
 
+net::Weights zeros(std::uint64_t size) {
+  return {size, std::make_shared<const std::vector<std::int8_t>>(size), nullptr};
+}
+
 net::TensorId add_conv(net::Net& network, net::TensorId in, std::uint32_t channels,
                        std::uint32_t kernel, std::uint32_t stride, net::TensorId residual,
                        const std::string& name) {
@@ -33,7 +37,7 @@ net::TensorId add_conv(net::Net& network, net::TensorId in, std::uint32_t channe
                        (shape.w + 2 * pad - kernel) / stride + 1, channels};
   net::Conv conv{
       .in = in,
-      .weights = constant<std::int8_t>(std::uint64_t{channels} * kernel * kernel * shape.c, 0),
+      .weights = zeros(std::uint64_t{channels} * kernel * kernel * shape.c),
       .bias = constant<std::int32_t>(channels, 1),
       .multiplier = constant<float>(channels, 0.5F)};
   conv.kernel_h = conv.kernel_w = kernel;

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "models/vector/functions.def"
+#include "models/isa/functions.def"
 
 namespace steppe::vector_functions {
 
