@@ -181,6 +181,9 @@ void StreamCheck::check_address(std::uint32_t base, std::uint64_t offset, std::u
   bool fits = within(address::dram, package_.target.dram_bytes);
   for (std::uint32_t cluster = 0; cluster < package_.target.clusters; ++cluster) {
     fits = fits || within(address::sram_of(cluster), package_.target.sram_bytes);
+    const bool writes = std::string_view(what) == "destination";
+    fits =
+        fits || (writes && within(address::sram_of_first(cluster + 1), package_.target.sram_bytes));
   }
   if (!fits) {
     fail(fmt::format(

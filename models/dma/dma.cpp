@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "models/base/address.h"
 #include "models/fabric/transport.h"
 
 namespace steppe {
@@ -128,6 +129,15 @@ Fault Dma::move_values(const Rows& rows) {
     const std::uint64_t from = rows.from + row * rows.from_pitch;
     const std::uint64_t to = rows.to + row * rows.to_pitch;
     const std::uint8_t* source = port.direct(from, rows.bytes);
+    if (const std::uint32_t clusters = address::group_size(to);
+        clusters != 0 && source != nullptr) {
+      for (std::uint32_t cluster = 0; cluster < clusters; ++cluster) {
+        std::uint8_t* sink =
+            port.direct(address::group_member(to, cluster), rows.bytes, tlm::TLM_WRITE_COMMAND);
+        if (sink != nullptr) std::memmove(sink, source, rows.bytes);
+      }
+      continue;
+    }
     std::uint8_t* sink = port.direct(to, rows.bytes, tlm::TLM_WRITE_COMMAND);
     if (source != nullptr && sink != nullptr) {
       std::memmove(sink, source, rows.bytes);

@@ -86,6 +86,11 @@ std::size_t Noc::route(std::uint64_t& address, Bytes bytes) const {
 
 void Noc::b_transport(int id, tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) {
   const std::uint64_t given = payload.get_address();
+  const Port near = initiators_.at(static_cast<std::size_t>(id));
+  taken_.clear();
+  if (address::group_size(given) != 0 && address::chip_of(given, chip_) == chip_) {
+    return multicast(near, payload, delay);
+  }
   std::uint64_t address = given;
   const Bytes bytes = payload.get_data_length();
   const std::size_t index = route(address, bytes);
@@ -93,7 +98,6 @@ void Noc::b_transport(int id, tlm::tlm_generic_payload& payload, sc_core::sc_tim
     payload.set_response_status(tlm::TLM_ADDRESS_ERROR_RESPONSE);
     return;
   }
-  const Port near = initiators_.at(static_cast<std::size_t>(id));
   const Port far = targets_[index].port;
   const bool write = payload.is_write();
   Occupancy& source = ports_[write ? near : far]->in;
@@ -123,6 +127,41 @@ void Noc::b_transport(int id, tlm::tlm_generic_payload& payload, sc_core::sc_tim
   delay = from_ps(end - now);
 }
 
+void Noc::multicast(Port near, tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) {
+  const std::uint64_t given = payload.get_address();
+  const Bytes bytes = payload.get_data_length();
+  const std::uint64_t now = now_ps();
+  const std::uint64_t asked = now + to_ps(delay);
+  const std::uint64_t duration = transfer_ps(bytes, port_bandwidth_);
+  std::uint64_t end = asked;
+  payload.set_response_status(tlm::TLM_ADDRESS_ERROR_RESPONSE);
+  if (!payload.is_write()) return;
+  for (std::uint32_t cluster = 0; cluster < address::group_size(given); ++cluster) {
+    std::uint64_t address = address::group_member(given, cluster);
+    const std::size_t index = route(address, bytes);
+    if (index == no_target) {
+      payload.set_response_status(tlm::TLM_ADDRESS_ERROR_RESPONSE);
+      break;
+    }
+    const Port far = targets_[index].port;
+    const std::uint64_t start =
+        asked + topology_->hops(static_cast<std::uint32_t>(near), static_cast<std::uint32_t>(far)) *
+                    hop_ps_;
+    sc_core::sc_time arrival = from_ps(start - now);
+    payload.set_address(address);
+    to[static_cast<int>(index)]->b_transport(payload, arrival);
+    if (!payload.is_response_ok()) break;
+    end = std::max(end, now + to_ps(arrival));
+    if (cluster == 0) end = std::max(end, ports_[near]->in.fill(now, start, duration, bytes).end);
+    end = std::max(end, ports_[far]->out.fill(now, start, duration, bytes).end);
+    if (!links_.empty() && bytes != 0) {
+      end = std::max(end, take_links(now, asked, near, far, bytes));
+    }
+  }
+  payload.set_address(given);
+  if (payload.is_response_ok()) delay = from_ps(end - now);
+}
+
 std::uint64_t Noc::take_links(std::uint64_t now, std::uint64_t start, Port source, Port sink,
                               Bytes bytes) {
   const std::uint64_t duration = transfer_ps(bytes, link_bandwidth_);
@@ -130,7 +169,10 @@ std::uint64_t Noc::take_links(std::uint64_t now, std::uint64_t start, Port sourc
   std::uint64_t tail = start;
   for (const std::uint32_t link :
        topology_->route(static_cast<std::uint32_t>(source), static_cast<std::uint32_t>(sink))) {
-    const Intervals::Span span = links_[link]->fill(now, head, duration, bytes);
+    const auto branch = std::ranges::find(taken_, link, [](const auto& one) { return one.first; });
+    const Intervals::Span span =
+        branch != taken_.end() ? branch->second : links_[link]->fill(now, head, duration, bytes);
+    if (branch == taken_.end()) taken_.emplace_back(link, span);
     head = span.begin + hop_ps_;
     tail = std::max(tail, span.end) + hop_ps_;
   }

@@ -24,6 +24,8 @@ namespace steppe {
 /// Ports are the nodes of the topology, in the order in which they are added. With fidelity `ideal`
 /// it gives the number of hops alone; with `routed` a transaction takes every link on its way too,
 /// one hop later each. Who asks first is served first, and bytes take every gap, as packets do.
+/// A write to several clusters' slices (address::sram_group) leaves the initiator's port once and
+/// branches on the way: it takes every link of the tree and every target's port once.
 ///
 /// Devices are attached in the order in which their sockets are bound: the n-th initiator bound to
 /// `from` uses the n-th port given to `add_initiator`, likewise `to` and `add_target`.
@@ -64,8 +66,9 @@ class Noc : public sc_core::sc_module {
   static constexpr std::size_t no_target = ~std::size_t{0};
 
   void end_of_elaboration() override;
-  /// Takes the links from node to node for data that set out at `start`; returns when the last byte
-  /// has arrived.
+  void multicast(Port near, tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
+  /// Takes the links from node to node for data that set out at `start`, but for those that the
+  /// transaction has taken already; returns when the last byte has arrived.
   std::uint64_t take_links(std::uint64_t now, std::uint64_t start, Port source, Port sink,
                            Bytes bytes);
   void b_transport(int id, tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
@@ -85,6 +88,7 @@ class Noc : public sc_core::sc_module {
   std::vector<Target> targets_;
   std::optional<Topology> topology_;
   std::vector<std::unique_ptr<Occupancy>> links_;  ///< of the topology; empty if not `routed`
+  std::vector<std::pair<std::uint32_t, Intervals::Span>> taken_;  ///< by the transaction at hand
 };
 
 }  // namespace steppe

@@ -2,6 +2,9 @@
 #include "workloads/schedule/emit.h"
 
 #include <algorithm>
+#include <array>
+#include <optional>
+#include <set>
 
 #include "models/base/address.h"
 #include "models/base/error.h"
@@ -20,12 +23,18 @@ constexpr std::uint32_t barrier(std::uint32_t cluster) { return cluster * 8 + 0;
 constexpr std::uint32_t tensor_go(std::uint32_t cluster) { return cluster * 8 + 1; }
 constexpr std::uint32_t vector_go(std::uint32_t cluster) { return cluster * 8 + 2; }
 constexpr std::uint32_t tile_full(std::uint32_t cluster) { return cluster * 8 + 3; }
-constexpr std::uint32_t tile_free(std::uint32_t cluster) { return cluster * 8 + 4; }
-constexpr std::uint32_t cache_ready(std::uint32_t cluster) { return cluster * 8 + 5; }
-constexpr std::uint32_t send_go = 512;
-constexpr std::uint32_t receive_go = 513;
-constexpr std::uint32_t data(std::uint32_t transfer) { return 514 + 2 * transfer; }
-constexpr std::uint32_t credit(std::uint32_t transfer) { return 515 + 2 * transfer; }
+constexpr std::uint32_t cache_ready(std::uint32_t cluster) { return cluster * 8 + 4; }
+constexpr std::uint32_t cache_full(std::uint32_t cluster) { return cluster * 8 + 5; }
+constexpr std::uint32_t cache_free(std::uint32_t cluster) { return cluster * 8 + 6; }
+/// One for each of the two buffers: a cluster that is done with the next tile already must not be
+/// taken for one that is done with this.
+constexpr std::uint32_t tile_free(std::uint32_t buffer) { return 512 + buffer; }
+constexpr std::uint32_t send_go = 514;
+constexpr std::uint32_t receive_go = 515;
+constexpr std::uint32_t first_of_transfers = 516;
+constexpr std::uint32_t data(std::uint32_t transfer) { return first_of_transfers + 2 * transfer; }
+constexpr std::uint32_t credit(std::uint32_t transfer) { return data(transfer) + 1; }
+constexpr std::size_t most_transfers = (isa::no_semaphore - first_of_transfers) / 2;
 }  // namespace semaphore
 
 /// Base register of link queues that points to the other chip.
@@ -36,7 +45,7 @@ constexpr std::uint32_t no_step = ~0U;
 class Emitter {
  public:
   Emitter(const net::Net& network, const ShardPlan& plan, const std::vector<Transfer>& transfers)
-      : network_(network), plan_(plan), transfers_(transfers), tiles_loaded_(plan.participants) {}
+      : network_(network), plan_(plan), transfers_(transfers), caches_loaded_(plan.participants) {}
 
   ShardStreams emit();
 
@@ -49,16 +58,23 @@ class Emitter {
   void end_work(Stream& stream);
   void receive(const Step& step);
   void import(const Step& step);
-  void compute(const Step& step, std::uint32_t index);
+  void compute(const Step& step);
   void compute_on(const net::Layer& layer, std::uint32_t cluster, std::uint32_t tag);
+  std::vector<const Tile*> tiles_of(std::uint32_t layer) const;
+  void stream_tiles(std::uint32_t layer, const std::vector<std::uint32_t>& workers);
   void gather(const net::Layer& layer, std::uint32_t cluster, std::uint32_t tag);
-  void cache_store(const Step& step, std::uint32_t index);
+  void cache_store(const Step& step);
   void send(const Step& step);
   void output(const Step& step);
 
   void copy_rows(Stream& stream, isa::Copy copy, Bytes bytes, std::uint32_t tag);
-  std::uint64_t stream_tile(std::uint32_t cluster, std::uint64_t dram_offset, Bytes bytes,
-                            std::uint32_t tag);
+  std::uint64_t stream_cache(std::uint32_t cluster, std::uint64_t dram_offset, Bytes bytes,
+                             std::uint32_t tag);
+  /// The same place in the SRAM of all participants, to be written.
+  std::uint64_t everywhere(std::uint64_t sram_offset) const {
+    const std::uint32_t all = plan_.participants;
+    return (all == 1 ? address::sram_of(0) : address::sram_of_first(all)) + sram_offset;
+  }
   void notify_peer(Stream& stream, std::uint32_t chip, std::uint32_t semaphore_id);
   std::uint64_t row_bytes(net::TensorId tensor) const {
     return network_.tensor(tensor).row_bytes();
@@ -69,11 +85,13 @@ class Emitter {
   const ShardPlan& plan_;
   const std::vector<Transfer>& transfers_;
   ShardStreams streams_;
-  std::uint32_t executors_ = 0;              ///< queues that end the step at hand
-  std::uint32_t credit_due_ = no_step;       ///< transfer whose staging buffer has been read
-  std::vector<std::uint32_t> tiles_loaded_;  ///< by cluster
+  std::uint32_t executors_ = 0;               ///< queues that end the step at hand
+  std::uint32_t credit_due_ = no_step;        ///< transfer whose staging buffer has been read
+  std::uint32_t tiles_loaded_ = 0;            ///< streamed, by cluster 0's load queue
+  std::array<std::uint32_t, 2> readers_{};    ///< clusters that read what is in a stream buffer
+  std::vector<std::uint32_t> caches_loaded_;  ///< by cluster
   std::map<net::TensorId, std::vector<RowRange>> present_;  ///< rows that a cluster holds by now
-  std::map<net::TensorId, std::uint32_t> cache_written_;    ///< step
+  std::set<net::TensorId> caches_written_;
   std::map<net::TensorId, std::uint64_t> input_offset_, output_offset_;
 };
 
@@ -168,21 +186,48 @@ void Emitter::gather(const net::Layer& layer, std::uint32_t cluster, std::uint32
   }
 }
 
-/// Has the load queue bring bytes into the next stream buffer and the tensor queue wait for them;
-/// returns their address in SRAM. The tensor queue gives the buffer back with tile_free.
-std::uint64_t Emitter::stream_tile(std::uint32_t cluster, std::uint64_t dram_offset, Bytes bytes,
-                                   std::uint32_t tag) {
+/// Has a cluster's load queue bring its part of a cache into the next of its buffers and the tensor
+/// queue wait for it; returns the address in SRAM. The tensor queue gives the buffer back with
+/// cache_free.
+std::uint64_t Emitter::stream_cache(std::uint32_t cluster, std::uint64_t dram_offset, Bytes bytes,
+                                    std::uint32_t tag) {
   Stream& load = run(cluster, QueueKind::load);
-  const std::uint32_t number = tiles_loaded_[cluster]++;
-  if (number >= 2) load.wait({semaphore::tile_free(cluster)});
+  const std::uint32_t number = caches_loaded_[cluster]++;
+  if (number >= 2) load.wait({semaphore::cache_free(cluster)});
   isa::Copy copy;
   copy.src_offset = address::dram + dram_offset;
-  copy.dst_offset = address::sram_of(cluster) + plan_.stream_buffer_offset +
-                    (number % 2) * plan_.stream_buffer_bytes;
+  copy.dst_offset = address::sram_of(cluster) + plan_.cache_buffer_offset +
+                    (number % 2) * plan_.cache_buffer_bytes;
   copy_rows(load, copy, bytes, tag);
-  load.signal({semaphore::tile_full(cluster)});
-  run(cluster, QueueKind::tensor).wait({semaphore::tile_full(cluster)});
+  load.signal({semaphore::cache_full(cluster)});
+  run(cluster, QueueKind::tensor).wait({semaphore::cache_full(cluster)});
   return copy.dst_offset;
+}
+
+std::vector<const Tile*> Emitter::tiles_of(std::uint32_t layer) const {
+  std::vector<const Tile*> tiles;
+  const auto found = plan_.tiles_of.find(layer);
+  if (found == plan_.tiles_of.end()) return tiles;
+  for (const std::uint32_t index : found->second) tiles.push_back(&plan_.tiles[index]);
+  return tiles;
+}
+
+/// Has cluster 0's load queue bring the layer's tiles that do not stay into the stream buffers of
+/// all clusters: DRAM is read once. Those that work on the layer are told; they give the buffer
+/// back with tile_free.
+void Emitter::stream_tiles(std::uint32_t layer, const std::vector<std::uint32_t>& workers) {
+  for (const Tile* tile : tiles_of(layer)) {
+    if (tile->resident) continue;
+    Stream& load = run(0, QueueKind::load);
+    const std::uint32_t buffer = tiles_loaded_++ % 2;
+    if (readers_[buffer] != 0) load.wait({semaphore::tile_free(buffer), readers_[buffer]});
+    readers_[buffer] = static_cast<std::uint32_t>(workers.size());
+    isa::Copy copy;
+    copy.src_offset = address::dram + tile->dram_offset;
+    copy.dst_offset = everywhere(plan_.stream_buffer_offset + buffer * plan_.stream_buffer_bytes);
+    copy_rows(load, copy, tile->bytes, tag_of(layer));
+    for (const std::uint32_t cluster : workers) load.signal({semaphore::tile_full(cluster)});
+  }
 }
 
 void Emitter::compute_on(const net::Layer& layer, std::uint32_t cluster, std::uint32_t tag) {
@@ -194,57 +239,61 @@ void Emitter::compute_on(const net::Layer& layer, std::uint32_t cluster, std::ui
   Stream& stream = run(cluster, on_tensor ? QueueKind::tensor : QueueKind::vector);
   stream.wait({go});
 
-  std::vector<const Tile*> tiles;
-  const auto found = plan_.tiles_of.find(tag - 1);
-  if (found != plan_.tiles_of.end()) {
-    for (const std::uint32_t index : found->second) tiles.push_back(&plan_.tiles[index]);
-  }
+  std::vector<const Tile*> tiles = tiles_of(tag - 1);
   if (tiles.empty()) tiles.push_back(nullptr);
+  std::uint32_t streamed = tiles_loaded_;  // numbers of the layer's tiles, the last ones loaded
+  for (const Tile* tile : tiles) streamed -= tile != nullptr && !tile->resident ? 1 : 0;
 
   for (const Tile* tile : tiles) {
     Operands operands{.tile = tile};
-    bool streamed = false;
+    std::optional<Tokens> free;
     if (tile != nullptr && tile->resident) {
       operands.tile_address = address::sram_of(cluster) + tile->sram_offset;
     } else if (tile != nullptr) {
-      operands.tile_address = stream_tile(cluster, tile->dram_offset, tile->bytes, tag);
-      streamed = true;
+      const std::uint32_t buffer = streamed++ % 2;
+      operands.tile_address = address::sram_of(cluster) + plan_.stream_buffer_offset +
+                              buffer * plan_.stream_buffer_bytes;
+      stream.wait({semaphore::tile_full(cluster)});
+      free = Tokens{semaphore::tile_free(buffer)};
     }
     if (const auto* matmul = std::get_if<net::MatMul>(&layer.op);
         matmul != nullptr && network_.tensor(matmul->b).resident_in_dram) {
       const CachePart part = cache_part(network_, *matmul, plan_.work(network_, layer, cluster));
-      if (cache_written_.contains(matmul->b)) {
+      if (caches_written_.contains(matmul->b)) {
         leader(cluster).signal({semaphore::cache_ready(cluster)});
         run(cluster, QueueKind::load).wait({semaphore::cache_ready(cluster)});
       }
       operands.cache_address =
-          stream_tile(cluster, plan_.cache_offset.at(matmul->b) + part.offset, part.bytes, tag);
-      streamed = true;
+          stream_cache(cluster, plan_.cache_offset.at(matmul->b) + part.offset, part.bytes, tag);
+      free = Tokens{semaphore::cache_free(cluster)};
     }
     for (const isa::Operation& operation :
          layer_operations(network_, plan_, layer, cluster, operands)) {
       stream.add(operation, tag);
     }
-    if (streamed) stream.signal({semaphore::tile_free(cluster)});
+    if (free) stream.signal(*free);
   }
   end_work(stream);
 }
 
-void Emitter::compute(const Step& step, std::uint32_t) {
+void Emitter::compute(const Step& step) {
   const net::Layer& layer = network_.layers[step.layer];
   const std::uint32_t tag = tag_of(step.layer);
   std::vector<RowRange> owned;
+  std::vector<std::uint32_t> workers;
   for (std::uint32_t cluster = 0; cluster < plan_.participants; ++cluster) {
-    const RowRange work = plan_.work(network_, layer, cluster);
-    owned.push_back(work);
-    if (work.empty()) continue;
+    owned.push_back(plan_.work(network_, layer, cluster));
+    if (!owned.back().empty()) workers.push_back(cluster);
+  }
+  stream_tiles(step.layer, workers);
+  for (const std::uint32_t cluster : workers) {
     gather(layer, cluster, tag);
     compute_on(layer, cluster, tag);
   }
   present_[net::output_of(layer)] = owned;
 }
 
-void Emitter::cache_store(const Step& step, std::uint32_t index) {
+void Emitter::cache_store(const Step& step) {
   const net::Layer& layer = network_.layers[step.layer];
   const auto& store = std::get<net::CacheStore>(layer.op);
   for (std::uint32_t cluster = 0; cluster < plan_.participants; ++cluster) {
@@ -261,7 +310,7 @@ void Emitter::cache_store(const Step& step, std::uint32_t index) {
     leader(cluster).add(copy, tag_of(step.layer));
     end_work(leader(cluster));
   }
-  cache_written_[store.cache] = index;
+  caches_written_.insert(store.cache);
 }
 
 void Emitter::send(const Step& step) {
@@ -298,17 +347,14 @@ void Emitter::output(const Step& step) {
   }
 }
 
-/// Brings what stays into every cluster's SRAM, and gives the first credit of each transfer.
+/// Brings what stays into the SRAM of all clusters, and gives the first credit of each transfer.
 void Emitter::emit_init() {
-  for (std::uint32_t cluster = 0; cluster < plan_.participants; ++cluster) {
-    for (const Tile& tile : plan_.tiles) {
-      if (!tile.resident) continue;
-      if (plan_.work(network_, network_.layers[tile.layer], cluster).empty()) continue;
-      isa::Copy copy;
-      copy.src_offset = address::dram + tile.dram_offset;
-      copy.dst_offset = address::sram_of(cluster) + tile.sram_offset;
-      copy_rows(streams_.init[{cluster, QueueKind::load}], copy, tile.bytes, tag_of(tile.layer));
-    }
+  for (const Tile& tile : plan_.tiles) {
+    if (!tile.resident) continue;
+    isa::Copy copy;
+    copy.src_offset = address::dram + tile.dram_offset;
+    copy.dst_offset = everywhere(tile.sram_offset);
+    copy_rows(streams_.init[{0, QueueKind::load}], copy, tile.bytes, tag_of(tile.layer));
   }
   for (std::uint32_t i = 0; i < transfers_.size(); ++i) {
     if (transfers_[i].from_chip != plan_.chip) continue;
@@ -321,8 +367,7 @@ ShardStreams Emitter::emit() {
   input_offset_ = block_offsets(network_, network_.inputs, nullptr);
   output_offset_ = block_offsets(network_, network_.outputs, nullptr);
   emit_init();
-  for (std::uint32_t index = 0; index < plan_.steps.size(); ++index) {
-    const Step& step = plan_.steps[index];
+  for (const Step& step : plan_.steps) {
     begin_step();
     switch (step.kind) {
       case Step::Kind::receive:
@@ -332,10 +377,10 @@ ShardStreams Emitter::emit() {
         import(step);
         break;
       case Step::Kind::compute:
-        compute(step, index);
+        compute(step);
         break;
       case Step::Kind::cache_store:
-        cache_store(step, index);
+        cache_store(step);
         break;
       case Step::Kind::send:
         send(step);
@@ -346,10 +391,14 @@ ShardStreams Emitter::emit() {
     }
   }
   begin_step();
+  for (std::uint32_t buffer = 0; buffer < readers_.size(); ++buffer) {
+    if (readers_[buffer] == 0) continue;
+    run(0, QueueKind::load).wait({semaphore::tile_free(buffer), readers_[buffer]});
+  }
   for (std::uint32_t cluster = 0; cluster < plan_.participants; ++cluster) {
-    const std::uint32_t buffers_in_use = std::min(tiles_loaded_[cluster], 2U);
+    const std::uint32_t buffers_in_use = std::min(caches_loaded_[cluster], 2U);
     if (buffers_in_use != 0) {
-      run(cluster, QueueKind::load).wait({semaphore::tile_free(cluster), buffers_in_use});
+      run(cluster, QueueKind::load).wait({semaphore::cache_free(cluster), buffers_in_use});
     }
   }
   for (auto& [queue, stream] : streams_.run) stream.end();
@@ -360,6 +409,10 @@ ShardStreams Emitter::emit() {
 
 ShardStreams emit_shard(const net::Net& network, const ShardPlan& plan,
                         const std::vector<Transfer>& transfers) {
+  if (transfers.size() > semaphore::most_transfers) {
+    throw ModelError("{} tensors pass from chip to chip; the semaphores suffice for {}",
+                     transfers.size(), semaphore::most_transfers);
+  }
   return Emitter(network, plan, transfers).emit();
 }
 

@@ -26,7 +26,8 @@ struct ShardStreams {
 /// The clusters go through the steps together. A cluster's store queue leads it: it waits for the
 /// barrier of the step before, fetches from its neighbours the rows that the step needs, and starts
 /// the queue that does the work, whose last instruction gives one token to every leader's barrier.
-/// The load queue runs ahead of all that: it only fills the two buffers for streamed tiles.
+/// The load queues run ahead of all that: cluster 0's fills the two buffers for streamed tiles, in
+/// all clusters at once, and each fills two buffers with its cluster's parts of caches.
 ShardStreams emit_shard(const net::Net& network, const ShardPlan& plan,
                         const std::vector<Transfer>& transfers);
 

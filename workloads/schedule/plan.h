@@ -77,6 +77,8 @@ struct ShardPlan {
   std::map<std::uint32_t, std::vector<std::uint32_t>> tiles_of;  ///< by layer, indices into tiles
   std::uint64_t stream_buffer_offset = 0;  ///< two buffers for tiles that are not resident
   Bytes stream_buffer_bytes = 0;
+  std::uint64_t cache_buffer_offset = 0;  ///< two buffers for a cluster's parts of caches
+  Bytes cache_buffer_bytes = 0;
   std::map<net::TensorId, std::uint64_t> cache_offset;  ///< of DRAM-resident tensors, in DRAM
   Bytes weight_bytes = 0;                               ///< of all tiles
   Bytes resident_bytes = 0;

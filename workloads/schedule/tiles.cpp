@@ -194,18 +194,19 @@ void place_tiles(const net::Net& network, const Target& target, ShardPlan& plan)
   const Bytes cache_bytes = align_up(largest_cache_part(network, plan), sram_alignment);
   const Bytes room = target.sram_bytes - plan.peak_sram_bytes;
   const bool all_stay = all + 2 * cache_bytes <= room;
-  if (!all_stay && (others >= room || cache_bytes > (room - others) / 2)) {
+  if (!all_stay && others + 2 * cache_bytes >= room) {
     throw ModelError(
         "chip {}: {} bytes of tables and {} bytes of cached operands do not fit the {} bytes of "
         "SRAM that activations leave in each cluster",
         plan.chip, others, 2 * cache_bytes, room);
   }
-  plan.stream_buffer_bytes = cache_bytes;
+  plan.cache_buffer_bytes = cache_bytes;
   if (!all_stay) {
-    const Bytes limit = std::min(stream_buffer_limit, (room - others) / 2);
-    plan.stream_buffer_bytes = std::max(cache_bytes, limit / sram_alignment * sram_alignment);
+    const Bytes limit = std::min(stream_buffer_limit, (room - others) / 2 - cache_bytes);
+    plan.stream_buffer_bytes = limit / sram_alignment * sram_alignment;
   }
-  plan.stream_buffer_offset = align_up(plan.peak_sram_bytes, sram_alignment);
+  plan.cache_buffer_offset = align_up(plan.peak_sram_bytes, sram_alignment);
+  plan.stream_buffer_offset = plan.cache_buffer_offset + 2 * plan.cache_buffer_bytes;
   Bytes next = plan.stream_buffer_offset + 2 * plan.stream_buffer_bytes;
   // What may still be given to convolutions that stay, beside the tables that must.
   Bytes spare = target.sram_bytes - next - (all_stay ? 0 : others);
