@@ -23,6 +23,13 @@ const std::map<std::string, Maker>& makers() {
   static const std::map<std::string, Maker> table{
       {"gptj-6b", [](const std::string& name,
                      const ZooOptions& options) { return gptj_decode(name, GptJ{}, options); }},
+      {"gptj-tiny",
+       [](const std::string& name, const ZooOptions& options) {
+         const GptJ sizes{
+             .layers = 2, .hidden = 64, .heads = 4, .rotary = 8, .inner = 256, .vocabulary = 512};
+         return gptj_decode(name, sizes, options);
+       }},
+      {"resnet50", resnet50},
       {"bert-base", bert({})},
       {"bert-base-layer", bert({.layers = 1})},
       {"bert-large", bert({.layers = 24, .hidden = 1024, .heads = 16, .inner = 4096})},

@@ -57,6 +57,11 @@ struct Bert {
 /// context, hidden]: the sums of the embeddings. Output `encoded`, of the same shape.
 Graph bert_encoder(const std::string& name, const Bert& sizes, const ZooOptions& options);
 
+/// ResNet-50, version 1.5 (He et al. 2016; the stride of 2 in the 3x3 convolutions), with the
+/// normalisations in the convolutions' weights and biases. Input `image` [batch, 3, 224, 224],
+/// output `classes` [batch, 1000] behind a softmax.
+Graph resnet50(const std::string& name, const ZooOptions& options);
+
 /// Input `a` [batch * size, size] by a weight [size, size]; output `c`.
 Graph matrix_product(const std::string& name, std::int64_t size, const ZooOptions& options);
 

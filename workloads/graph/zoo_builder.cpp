@@ -14,8 +14,22 @@ ValueId ZooBuilder::node(const std::string& name, const std::string& op,
 
 ValueId ZooBuilder::linear(const std::string& name, ValueId x, std::int64_t in, std::int64_t out,
                            bool bias) {
-  const ValueId product = node(name, "MatMul", {x, weights(name + ".weight", {in, out})});
+  const ValueId product = node(name, "MatMul", {x, weights(name + ".weight", {in, out}, in)});
   return bias ? node(name + ".add", "Add", {product, near(name + ".bias", {out}, 0.0F)}) : product;
+}
+
+ValueId ZooBuilder::conv(const std::string& name, ValueId x, std::int64_t channels,
+                         std::int64_t size, std::int64_t stride) {
+  const std::int64_t in = b_.shape(x)[1];
+  const std::int64_t pad = size / 2;
+  return node(name, "Conv",
+              {x, weights(name + ".weight", {channels, in, size, size}, in * size * size),
+               near(name + ".bias", {channels}, 0.0F)},
+              {{"kernel_shape", Shape{size, size}},
+               {"strides", Shape{stride, stride}},
+               {"pads", Shape{pad, pad, pad, pad}},
+               {"dilations", Shape{1, 1}},
+               {"group", std::int64_t{1}}});
 }
 
 ValueId ZooBuilder::layer_norm(const std::string& name, ValueId x, std::int64_t axis,
@@ -32,11 +46,11 @@ Graph ZooBuilder::finish(ValueId output, const std::string& name) {
   return std::move(b_.graph());
 }
 
-ValueId ZooBuilder::weights(const std::string& name, const Shape& shape) {
+ValueId ZooBuilder::weights(const std::string& name, const Shape& shape, std::int64_t terms) {
   if (!o_.random_weights_seed) return b_.constant(name, shape);
   Random random(*o_.random_weights_seed, name);
   return b_.constant(name, shape,
-                     he_weights(random, count(name, shape), static_cast<double>(shape[0])));
+                     he_weights(random, count(name, shape), static_cast<double>(terms)));
 }
 
 ValueId ZooBuilder::near(const std::string& name, const Shape& shape, float centre) {

@@ -19,6 +19,9 @@ class ZooBuilder {
                Attributes attributes = {});
   /// x [..., in] by a weight [in, out], and a bias where asked for.
   ValueId linear(const std::string& name, ValueId x, std::int64_t in, std::int64_t out, bool bias);
+  /// x [batch, ic, h, w] by a kernel of `size` x `size` with padding size / 2, and a bias.
+  ValueId conv(const std::string& name, ValueId x, std::int64_t channels, std::int64_t size,
+               std::int64_t stride);
   /// Over the last axis, `axis`, of `size` elements.
   ValueId layer_norm(const std::string& name, ValueId x, std::int64_t axis, std::int64_t size);
   /// The graph with that one output.
@@ -28,7 +31,8 @@ class ZooBuilder {
   Builder b_;
 
  private:
-  ValueId weights(const std::string& name, const Shape& shape);
+  /// Drawn for sums of `terms` products.
+  ValueId weights(const std::string& name, const Shape& shape, std::int64_t terms);
   ValueId near(const std::string& name, const Shape& shape, float centre);
   /// Elements to draw; throws ConfigError where all together would fill the memory.
   std::size_t count(const std::string& name, const Shape& shape);
