@@ -51,7 +51,8 @@ class Rows {
       const float log_sum = numerics::log_fp32(sum);
       for (std::uint32_t i = 0; i < count; ++i) results[i] = differences[i] - log_sum;
     } else {
-      for (std::uint32_t i = 0; i < count; ++i) results[i] = powers[i] / sum;
+      const float reciprocal = 1.0F / sum;
+      for (std::uint32_t i = 0; i < count; ++i) results[i] = powers[i] * reciprocal;
     }
   }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <bit>
 
-#include "models/vector/elements.h"
 #include "models/isa/functions.h"
+#include "models/vector/elements.h"
 #include "models/vector/vector_unit.h"
 
 namespace steppe {
@@ -78,9 +78,8 @@ class Measure {
   void operator()(const isa::Softmax& op) {
     const std::uint64_t elements = in_and_out_rows(op, item_bytes(op.in_type), op.elements,
                                                    item_bytes(op.out_type), op.elements);
-    work.lane_ops = 4 * elements;  // maximum, difference, sum, store
-    // An exponential and a division an element; the logarithm is one a row.
-    work.special_ops = op.log != 0 ? elements + op.rows : 2 * elements;
+    work.lane_ops = 5 * elements;  // maximum, difference, sum, product or difference, store
+    work.special_ops = elements + op.rows;  // exponentials; a reciprocal or logarithm a row
     work.read = 2 * elements * item_bytes(op.in_type);  // for the maximum, for the rest
     work.written = elements * item_bytes(op.out_type);
   }

@@ -228,7 +228,7 @@ void execute(const State& state, const net::Softmax& layer) {
     }
     const float log = layer.log ? apply(vector_functions::log_, sum, 0, 0) : 0.0F;
     for (std::uint32_t i = 0; i < n; ++i) {
-      state.put(layer.out, from + i, layer.log ? distance[i] - log : power[i] / sum);
+      state.put(layer.out, from + i, layer.log ? distance[i] - log : power[i] * (1.0F / sum));
     }
   }
 }

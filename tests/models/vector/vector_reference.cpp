@@ -102,7 +102,7 @@ class Reference {
       }
       for (At e = 0; e < op.elements; ++e) {
         float v = op.log != 0 ? -infinity : 0.0F;
-        if (e < x.size()) v = op.log != 0 ? x[e] - special_log(sum) : powers[e] / sum;
+        if (e < x.size()) v = op.log != 0 ? x[e] - special_log(sum) : powers[e] * (1.0F / sum);
         save(op.out_type, op.out_zero, op.out_inverse,
              op.out_offset + row * op.out_pitch + e * bytes_of(op.out_type), v);
       }
