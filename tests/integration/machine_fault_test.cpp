@@ -67,7 +67,7 @@ TEST_CASE("an operand outside the cluster's SRAM ends with 4 and names layer and
 TEST_CASE("a semaphore that nobody signals ends with 4 and says who waits for it") {
   Scratch scratch;
   const std::string package =
-      changed_package(scratch, "run chip 0, cluster 1, tensor", "wait 9", "wait 900");
+      changed_package(scratch, "run chip 0, cluster 1, tensor", "wait ", "wait 900 wait ");
   expect_fault(
       scratch, package,
       "card.chip0.cluster1.tensor.queue waits at offset 0x0 of layer '/stem/Conv' for 1 "

@@ -9,6 +9,7 @@
 #include "models/base/address.h"
 #include "models/base/error.h"
 #include "workloads/schedule/allocate.h"
+#include "workloads/schedule/dependencies.h"
 #include "workloads/schedule/operations.h"
 #include "workloads/schedule/tiles.h"
 
@@ -17,321 +18,411 @@ namespace {
 
 using isa::QueueKind;
 
-/// Semaphores of a chip. Each cluster has eight, then come those of the link queues and transfers.
-namespace semaphore {
-constexpr std::uint32_t barrier(std::uint32_t cluster) { return cluster * 8 + 0; }
-constexpr std::uint32_t tensor_go(std::uint32_t cluster) { return cluster * 8 + 1; }
-constexpr std::uint32_t vector_go(std::uint32_t cluster) { return cluster * 8 + 2; }
-constexpr std::uint32_t tile_full(std::uint32_t cluster) { return cluster * 8 + 3; }
-constexpr std::uint32_t cache_ready(std::uint32_t cluster) { return cluster * 8 + 4; }
-constexpr std::uint32_t cache_full(std::uint32_t cluster) { return cluster * 8 + 5; }
-constexpr std::uint32_t cache_free(std::uint32_t cluster) { return cluster * 8 + 6; }
-/// One for each of the two buffers: a cluster that is done with the next tile already must not be
-/// taken for one that is done with this.
-constexpr std::uint32_t tile_free(std::uint32_t buffer) { return 512 + buffer; }
-constexpr std::uint32_t send_go = 514;
-constexpr std::uint32_t receive_go = 515;
-constexpr std::uint32_t first_of_transfers = 516;
-constexpr std::uint32_t data(std::uint32_t transfer) { return first_of_transfers + 2 * transfer; }
-constexpr std::uint32_t credit(std::uint32_t transfer) { return data(transfer) + 1; }
-constexpr std::size_t most_transfers = (isa::no_semaphore - first_of_transfers) / 2;
-}  // namespace semaphore
+/// The chip's semaphores by what they are for. Those of transfers are the same on both chips and
+/// count down from the last; all others are taken from 0 on as they are needed.
+class Semaphores {
+ public:
+  explicit Semaphores(std::size_t transfers) : transfers_(transfers) {}
+
+  /// One operation of a cluster's queue behind one of another queue.
+  std::uint32_t order(std::uint32_t cluster, QueueKind first, QueueKind then) {
+    return number(Use::order, cluster,
+                  static_cast<std::uint32_t>(first) * 8 + static_cast<std::uint32_t>(then));
+  }
+  std::uint32_t barrier(std::uint32_t cluster) { return number(Use::barrier, cluster); }
+  std::uint32_t tile_full(std::uint32_t cluster) { return number(Use::tile_full, cluster); }
+  /// One for each of the two buffers: a cluster that is done with the next tile already must not be
+  /// taken for one that is done with this.
+  std::uint32_t tile_free(std::uint32_t buffer) { return number(Use::tile_free, buffer); }
+  std::uint32_t arrived(std::uint32_t cluster) { return number(Use::arrived, cluster); }
+  std::uint32_t sent(std::uint32_t cluster) { return number(Use::sent, cluster); }
+
+  /// On the sending chip: the staging buffer is free; the clusters' rows are ready.
+  std::uint32_t credit(std::uint32_t transfer) const { return of_transfer(transfer, 0); }
+  std::uint32_t ready(std::uint32_t transfer) const { return of_transfer(transfer, 1); }
+  /// On the receiving chip: the tensor is in the staging buffer; the clusters have taken it.
+  std::uint32_t data(std::uint32_t transfer) const { return of_transfer(transfer, 0); }
+  std::uint32_t taken(std::uint32_t transfer) const { return of_transfer(transfer, 1); }
+
+ private:
+  enum class Use : std::uint8_t { order, barrier, tile_full, tile_free, arrived, sent };
+
+  std::uint32_t number(Use use, std::uint32_t index, std::uint32_t which = 0) {
+    const auto next = static_cast<std::uint32_t>(numbers_.size());
+    const auto [found, fresh] = numbers_.try_emplace({use, index, which}, next);
+    if (fresh && next + 1 + 2 * transfers_ > isa::no_semaphore) {
+      throw ModelError(
+          "the chip has {} semaphores, too few for {} tensors that pass from chip to chip and the "
+          "order within its clusters; fewer chips or clusters would do",
+          isa::no_semaphore, transfers_);
+    }
+    return found->second;
+  }
+  std::uint32_t of_transfer(std::uint32_t transfer, std::uint32_t which) const {
+    STEPPE_CHECK(transfer < transfers_);
+    return isa::no_semaphore - 1 - (2 * transfer + which);
+  }
+
+  std::size_t transfers_;
+  std::map<std::tuple<Use, std::uint32_t, std::uint32_t>, std::uint32_t> numbers_;
+};
 
 /// Base register of link queues that points to the other chip.
 constexpr std::uint32_t base_peer = 4;
 
-constexpr std::uint32_t no_step = ~0U;
+/// Operations of one queue that stand together, by number.
+struct Unit {
+  std::uint32_t first = 0;
+  std::uint32_t last = 0;
+};
 
 class Emitter {
  public:
   Emitter(const net::Net& network, const ShardPlan& plan, const std::vector<Transfer>& transfers)
-      : network_(network), plan_(plan), transfers_(transfers), caches_loaded_(plan.participants) {}
+      : network_(network),
+        plan_(plan),
+        transfers_(transfers),
+        semaphores_(transfers.size()),
+        order_(plan.participants),
+        caches_loaded_(plan.participants) {}
 
-  ShardStreams emit();
+  std::pair<Streams, Streams> emit();
 
  private:
-  Stream& run(std::uint32_t cluster, QueueKind kind) { return streams_.run[{cluster, kind}]; }
-  Stream& leader(std::uint32_t cluster) { return run(cluster, QueueKind::store); }
+  Stream& run(std::uint32_t cluster, QueueKind kind) { return run_[{cluster, kind}]; }
 
   void emit_init();
-  void begin_step();
-  void end_work(Stream& stream);
+  void barrier();
   void receive(const Step& step);
-  void import(const Step& step);
+  void import_from_host(const Step& step);
+  void import_from_chip(const Step& step);
   void compute(const Step& step);
-  void compute_on(const net::Layer& layer, std::uint32_t cluster, std::uint32_t tag);
-  std::vector<const Tile*> tiles_of(std::uint32_t layer) const;
-  void stream_tiles(std::uint32_t layer, const std::vector<std::uint32_t>& workers);
-  void gather(const net::Layer& layer, std::uint32_t cluster, std::uint32_t tag);
+  void compute_on(const net::Layer& layer, std::uint32_t cluster, const RowRange& rows,
+                  Operands operands, std::uint32_t tag);
+  void gather(const Step& step);
   void cache_store(const Step& step);
   void send(const Step& step);
   void output(const Step& step);
 
-  void copy_rows(Stream& stream, isa::Copy copy, Bytes bytes, std::uint32_t tag);
-  std::uint64_t stream_cache(std::uint32_t cluster, std::uint64_t dram_offset, Bytes bytes,
-                             std::uint32_t tag);
+  Unit add(std::uint32_t cluster, QueueKind kind, const isa::Operation& operation,
+           std::uint32_t tag) {
+    const std::uint32_t number = run(cluster, kind).add(operation, tag);
+    return {number, number};
+  }
+  /// Has a unit of a cluster's queue wait for what its accesses demand.
+  void order(std::uint32_t cluster, QueueKind kind, const Unit& unit,
+             const std::vector<Region>& reads, const std::vector<Region>& writes);
+  std::vector<std::uint32_t> workers(const net::Layer& layer) const;
+  std::vector<const Tile*> tiles_of(std::uint32_t layer) const;
+  std::uint32_t load_tile(const Tile& tile, const std::vector<std::uint32_t>& readers);
+  std::uint64_t load_cache(const net::MatMul& layer, std::uint32_t cluster, const RowRange& rows,
+                           std::uint32_t tag);
+  Unit copy_window(const Step& step, isa::Copy copy, std::uint32_t cluster, QueueKind kind,
+                   const RowRange& rows);
+  void notify_peer(Stream& stream, std::uint32_t chip, std::uint32_t semaphore);
+
   /// The same place in the SRAM of all participants, to be written.
   std::uint64_t everywhere(std::uint64_t sram_offset) const {
     const std::uint32_t all = plan_.participants;
     return (all == 1 ? address::sram_of(0) : address::sram_of_first(all)) + sram_offset;
   }
-  void notify_peer(Stream& stream, std::uint32_t chip, std::uint32_t semaphore_id);
   std::uint64_t row_bytes(net::TensorId tensor) const {
     return network_.tensor(tensor).row_bytes();
+  }
+  Region region(net::TensorId tensor, std::uint32_t cluster, const RowRange& rows) const {
+    const std::uint64_t begin = row_address(network_, plan_, tensor, cluster, rows.begin);
+    return {begin, begin + rows.size() * row_bytes(tensor)};
   }
   static std::uint32_t tag_of(std::uint32_t layer) { return layer + 1; }
 
   const net::Net& network_;
   const ShardPlan& plan_;
   const std::vector<Transfer>& transfers_;
-  ShardStreams streams_;
-  std::uint32_t executors_ = 0;               ///< queues that end the step at hand
-  std::uint32_t credit_due_ = no_step;        ///< transfer whose staging buffer has been read
+  Streams init_, run_;
+  Semaphores semaphores_;
+  std::vector<Dependencies> order_;           ///< by cluster
   std::uint32_t tiles_loaded_ = 0;            ///< streamed, by cluster 0's load queue
   std::array<std::uint32_t, 2> readers_{};    ///< clusters that read what is in a stream buffer
   std::vector<std::uint32_t> caches_loaded_;  ///< by cluster
-  std::map<net::TensorId, std::vector<RowRange>> present_;  ///< rows that a cluster holds by now
-  std::set<net::TensorId> caches_written_;
   std::map<net::TensorId, std::uint64_t> input_offset_, output_offset_;
 };
 
-/// One copy of contiguous bytes, in rows short enough for the instruction's fields.
-void Emitter::copy_rows(Stream& stream, isa::Copy copy, Bytes bytes, std::uint32_t tag) {
+/// One copy of contiguous bytes.
+isa::Copy whole(isa::Copy copy, Bytes bytes) {
   STEPPE_CHECK(bytes <= 0xffff'ffffU, "a copy of {} bytes", bytes);
   copy.row_bytes = copy.src_pitch = copy.dst_pitch = static_cast<std::uint32_t>(bytes);
   copy.rows = 1;
-  stream.add(copy, tag);
+  return copy;
 }
 
-void Emitter::begin_step() {
-  for (std::uint32_t cluster = 0; cluster < plan_.participants; ++cluster) {
-    if (executors_ != 0) leader(cluster).wait({semaphore::barrier(cluster), executors_});
-  }
-  executors_ = 0;
-  if (credit_due_ != no_step) {
-    leader(0).signal({semaphore::receive_go});
-    Stream& stream = run(0, QueueKind::link_receive);
-    stream.wait({semaphore::receive_go});
-    notify_peer(stream, transfers_[credit_due_].from_chip, semaphore::credit(credit_due_));
-    credit_due_ = no_step;
+void Emitter::order(std::uint32_t cluster, QueueKind kind, const Unit& unit,
+                    const std::vector<Region>& reads, const std::vector<Region>& writes) {
+  const auto waits = order_[cluster].add(kind, unit.last, reads, writes);
+  for (std::size_t other = 0; other < waits.size(); ++other) {
+    if (!waits[other].exists) continue;
+    const auto first = static_cast<QueueKind>(other);
+    const std::uint32_t semaphore = semaphores_.order(cluster, first, kind);
+    run(cluster, first).signal(waits[other].number, {semaphore});
+    run(cluster, kind).wait(unit.first, {semaphore});
   }
 }
 
-void Emitter::end_work(Stream& stream) {
-  for (std::uint32_t cluster = 0; cluster < plan_.participants; ++cluster) {
-    stream.signal({semaphore::barrier(cluster)});
+/// Nothing of any cluster behind it starts before all in front of it has ended in every cluster.
+void Emitter::barrier() {
+  const std::uint32_t all = plan_.participants;
+  for (std::uint32_t cluster = 0; cluster < all; ++cluster) {
+    const Unit done = add(cluster, QueueKind::store, isa::Sync{}, 0);
+    order(cluster, QueueKind::store, done, {}, {{0, ~std::uint64_t{0}}});
+    for (std::uint32_t other = 0; other < all; ++other) {
+      run(cluster, QueueKind::store).signal(done.last, {semaphores_.barrier(other)});
+    }
+    const Unit all_done = add(cluster, QueueKind::store, isa::Sync{}, 0);
+    run(cluster, QueueKind::store).wait(all_done.first, {semaphores_.barrier(cluster), all});
+    order_[cluster].fence(QueueKind::store, all_done.last);
   }
-  ++executors_;
 }
 
-void Emitter::notify_peer(Stream& stream, std::uint32_t chip, std::uint32_t semaphore_id) {
+void Emitter::notify_peer(Stream& stream, std::uint32_t chip, std::uint32_t semaphore) {
   stream.add(isa::SetBase{base_peer, address::on_chip(chip, 0)}, 0);
   isa::Notify notify;
   notify.dst_base = base_peer;
-  notify.dst_offset = address::semaphores + std::uint64_t{semaphore_id} * 4;
+  notify.dst_offset = address::semaphores + std::uint64_t{semaphore} * 4;
   notify.value = 1;
   stream.add(notify, 0);
 }
 
 void Emitter::receive(const Step& step) {
-  leader(0).signal({semaphore::receive_go});
+  const Window& window = plan_.windows.at(step.tensor);
   Stream& stream = run(0, QueueKind::link_receive);
-  stream.wait({semaphore::receive_go});
-  stream.wait({semaphore::data(step.transfer)});
-  stream.add(isa::Sync{}, 0);
-  end_work(stream);
+  const std::uint32_t here = stream.add(isa::Sync{}, 0);
+  stream.wait(here, {semaphores_.data(step.transfer)});
+  for (std::uint32_t cluster = 0; cluster < plan_.participants; ++cluster) {
+    if (!window.rows[cluster].empty()) stream.signal(here, {semaphores_.arrived(cluster)});
+  }
 }
 
-void Emitter::import(const Step& step) {
+/// Copies rows of a tensor into or out of a cluster's window; the other side is set.
+Unit Emitter::copy_window(const Step& step, isa::Copy copy, std::uint32_t cluster, QueueKind kind,
+                          const RowRange& rows) {
+  const std::uint64_t here = row_address(network_, plan_, step.tensor, cluster, rows.begin);
+  const bool in = step.kind == Step::Kind::import;
+  (in ? copy.dst_offset : copy.src_offset) = here;
+  const Bytes bytes = rows.size() * row_bytes(step.tensor);
+  const Unit unit = add(cluster, kind, whole(copy, bytes), 0);
+  const std::vector<Region> own{region(step.tensor, cluster, rows)};
+  in ? order(cluster, kind, unit, {}, own) : order(cluster, kind, unit, own, {});
+  return unit;
+}
+
+void Emitter::import_from_host(const Step& step) {
   const Window& window = plan_.windows.at(step.tensor);
+  for (std::uint32_t part = 0; part < plan_.chunks; ++part) {
+    for (std::uint32_t cluster = 0; cluster < plan_.participants; ++cluster) {
+      // The first part takes what the window has in front of the cluster's own rows, the last what
+      // it has behind them.
+      RowRange rows = plan_.chunk(network_, step.tensor, cluster, part);
+      if (part == 0) rows.begin = window.rows[cluster].begin;
+      if (part + 1 == plan_.chunks) rows.end = window.rows[cluster].end;
+      rows = intersect(rows, window.rows[cluster]);
+      if (rows.empty()) continue;
+      isa::Copy copy;
+      copy.src_base = isa::base_input;
+      copy.src_offset = input_offset_.at(step.tensor) + rows.begin * row_bytes(step.tensor);
+      copy_window(step, copy, cluster, QueueKind::load, rows);
+    }
+  }
+}
+
+void Emitter::import_from_chip(const Step& step) {
+  const Window& window = plan_.windows.at(step.tensor);
+  const Transfer& transfer = transfers_[step.transfer];
+  std::uint32_t readers = 0;
   for (std::uint32_t cluster = 0; cluster < plan_.participants; ++cluster) {
     const RowRange& rows = window.rows[cluster];
     if (rows.empty()) continue;
-    const std::uint64_t from = rows.begin * row_bytes(step.tensor);
+    ++readers;
     isa::Copy copy;
-    if (step.from_host) {
-      copy.src_base = isa::base_input;
-      copy.src_offset = input_offset_.at(step.tensor) + from;
-    } else {
-      copy.src_offset = address::sram_of(0) + transfers_[step.transfer].staging_offset + from;
-    }
-    copy.dst_offset = row_address(network_, plan_, step.tensor, cluster, rows.begin);
-    copy_rows(leader(cluster), copy, rows.size() * row_bytes(step.tensor), 0);
-    end_work(leader(cluster));
+    copy.src_offset =
+        address::sram_of(0) + transfer.staging_offset + rows.begin * row_bytes(step.tensor);
+    const Unit unit = copy_window(step, copy, cluster, QueueKind::store, rows);
+    Stream& leader = run(cluster, QueueKind::store);
+    leader.wait(unit.first, {semaphores_.arrived(cluster)});
+    leader.signal(unit.last, {semaphores_.taken(step.transfer)});
   }
-  present_[step.tensor] = window.rows;
-  if (!step.from_host) credit_due_ = step.transfer;
+  Stream& stream = run(0, QueueKind::link_receive);
+  const std::uint32_t here = stream.add(isa::Sync{}, 0);
+  stream.wait(here, {semaphores_.taken(step.transfer), readers});
+  notify_peer(stream, transfer.from_chip, semaphores_.credit(step.transfer));
 }
 
-/// Fetches the rows of the layer's inputs that this cluster needs and does not hold yet.
-void Emitter::gather(const net::Layer& layer, std::uint32_t cluster, std::uint32_t tag) {
-  const RowRange work = plan_.work(network_, layer, cluster);
-  for (const net::TensorId in : net::inputs_of(layer)) {
-    if (network_.tensor(in).resident_in_dram) continue;
-    RowRange& present = present_.at(in)[cluster];
-    const RowRange wanted = hull(present, needed_rows(network_, layer, in, work));
-    const RowRange missing[] = {{wanted.begin, present.empty() ? wanted.end : present.begin},
-                                {present.empty() ? wanted.end : present.end, wanted.end}};
-    for (const RowRange& part : missing) {
-      for (std::uint32_t owner = 0; owner < plan_.participants; ++owner) {
-        const RowRange rows = intersect(part, plan_.owned(network_, in, owner));
-        if (rows.empty()) continue;
-        isa::Copy copy;
-        copy.src_offset = row_address(network_, plan_, in, owner, rows.begin);
-        copy.dst_offset = row_address(network_, plan_, in, cluster, rows.begin);
-        copy_rows(leader(cluster), copy, rows.size() * row_bytes(in), tag);
-      }
-    }
-    present = wanted;
+/// Fetches the rows that the step reads and that other clusters have.
+void Emitter::gather(const Step& step) {
+  for (const Gather& part : step.gathers) {
+    isa::Copy copy;
+    copy.src_offset = row_address(network_, plan_, part.tensor, part.owner, part.rows.begin);
+    copy.dst_offset = row_address(network_, plan_, part.tensor, part.cluster, part.rows.begin);
+    const Unit unit =
+        add(part.cluster, QueueKind::store, whole(copy, part.rows.size() * row_bytes(part.tensor)),
+            tag_of(step.layer));
+    order(part.cluster, QueueKind::store, unit, {}, {region(part.tensor, part.cluster, part.rows)});
   }
-}
-
-/// Has a cluster's load queue bring its part of a cache into the next of its buffers and the tensor
-/// queue wait for it; returns the address in SRAM. The tensor queue gives the buffer back with
-/// cache_free.
-std::uint64_t Emitter::stream_cache(std::uint32_t cluster, std::uint64_t dram_offset, Bytes bytes,
-                                    std::uint32_t tag) {
-  Stream& load = run(cluster, QueueKind::load);
-  const std::uint32_t number = caches_loaded_[cluster]++;
-  if (number >= 2) load.wait({semaphore::cache_free(cluster)});
-  isa::Copy copy;
-  copy.src_offset = address::dram + dram_offset;
-  copy.dst_offset = address::sram_of(cluster) + plan_.cache_buffer_offset +
-                    (number % 2) * plan_.cache_buffer_bytes;
-  copy_rows(load, copy, bytes, tag);
-  load.signal({semaphore::cache_full(cluster)});
-  run(cluster, QueueKind::tensor).wait({semaphore::cache_full(cluster)});
-  return copy.dst_offset;
 }
 
 std::vector<const Tile*> Emitter::tiles_of(std::uint32_t layer) const {
-  std::vector<const Tile*> tiles;
   const auto found = plan_.tiles_of.find(layer);
-  if (found == plan_.tiles_of.end()) return tiles;
+  if (found == plan_.tiles_of.end()) return {nullptr};
+  std::vector<const Tile*> tiles;
   for (const std::uint32_t index : found->second) tiles.push_back(&plan_.tiles[index]);
   return tiles;
 }
 
-/// Has cluster 0's load queue bring the layer's tiles that do not stay into the stream buffers of
-/// all clusters: DRAM is read once. Those that work on the layer are told; they give the buffer
-/// back with tile_free.
-void Emitter::stream_tiles(std::uint32_t layer, const std::vector<std::uint32_t>& workers) {
-  for (const Tile* tile : tiles_of(layer)) {
-    if (tile->resident) continue;
-    Stream& load = run(0, QueueKind::load);
-    const std::uint32_t buffer = tiles_loaded_++ % 2;
-    if (readers_[buffer] != 0) load.wait({semaphore::tile_free(buffer), readers_[buffer]});
-    readers_[buffer] = static_cast<std::uint32_t>(workers.size());
-    isa::Copy copy;
-    copy.src_offset = address::dram + tile->dram_offset;
-    copy.dst_offset = everywhere(plan_.stream_buffer_offset + buffer * plan_.stream_buffer_bytes);
-    copy_rows(load, copy, tile->bytes, tag_of(layer));
-    for (const std::uint32_t cluster : workers) load.signal({semaphore::tile_full(cluster)});
+std::vector<std::uint32_t> Emitter::workers(const net::Layer& layer) const {
+  std::vector<std::uint32_t> result;
+  for (std::uint32_t cluster = 0; cluster < plan_.participants; ++cluster) {
+    if (!plan_.work(network_, layer, cluster).empty()) result.push_back(cluster);
   }
+  return result;
 }
 
-void Emitter::compute_on(const net::Layer& layer, std::uint32_t cluster, std::uint32_t tag) {
-  const bool on_tensor =
-      std::holds_alternative<net::Conv>(layer.op) || std::holds_alternative<net::MatMul>(layer.op);
-  const std::uint32_t go =
-      on_tensor ? semaphore::tensor_go(cluster) : semaphore::vector_go(cluster);
-  leader(cluster).signal({go});
-  Stream& stream = run(cluster, on_tensor ? QueueKind::tensor : QueueKind::vector);
-  stream.wait({go});
-
-  std::vector<const Tile*> tiles = tiles_of(tag - 1);
-  if (tiles.empty()) tiles.push_back(nullptr);
-  std::uint32_t streamed = tiles_loaded_;  // numbers of the layer's tiles, the last ones loaded
-  for (const Tile* tile : tiles) streamed -= tile != nullptr && !tile->resident ? 1 : 0;
-
-  for (const Tile* tile : tiles) {
-    Operands operands{.tile = tile};
-    std::optional<Tokens> free;
-    if (tile != nullptr && tile->resident) {
-      operands.tile_address = address::sram_of(cluster) + tile->sram_offset;
-    } else if (tile != nullptr) {
-      const std::uint32_t buffer = streamed++ % 2;
-      operands.tile_address = address::sram_of(cluster) + plan_.stream_buffer_offset +
-                              buffer * plan_.stream_buffer_bytes;
-      stream.wait({semaphore::tile_full(cluster)});
-      free = Tokens{semaphore::tile_free(buffer)};
-    }
-    if (const auto* matmul = std::get_if<net::MatMul>(&layer.op);
-        matmul != nullptr && network_.tensor(matmul->b).resident_in_dram) {
-      const CachePart part = cache_part(network_, *matmul, plan_.work(network_, layer, cluster));
-      if (caches_written_.contains(matmul->b)) {
-        leader(cluster).signal({semaphore::cache_ready(cluster)});
-        run(cluster, QueueKind::load).wait({semaphore::cache_ready(cluster)});
-      }
-      operands.cache_address =
-          stream_cache(cluster, plan_.cache_offset.at(matmul->b) + part.offset, part.bytes, tag);
-      free = Tokens{semaphore::cache_free(cluster)};
-    }
-    for (const isa::Operation& operation :
-         layer_operations(network_, plan_, layer, cluster, operands)) {
-      stream.add(operation, tag);
-    }
-    if (free) stream.signal(*free);
+/// Has cluster 0's load queue bring a tile into a stream buffer of all clusters: DRAM is read once.
+/// Its readers are told by tile_full and give the buffer back by tile_free. Returns which buffer.
+std::uint32_t Emitter::load_tile(const Tile& tile, const std::vector<std::uint32_t>& readers) {
+  const std::uint32_t buffer = tiles_loaded_++ % 2;
+  isa::Copy copy;
+  copy.src_offset = address::dram + tile.dram_offset;
+  copy.dst_offset = everywhere(plan_.stream_buffer_offset + buffer * plan_.stream_buffer_bytes);
+  Stream& load = run(0, QueueKind::load);
+  const std::uint32_t number = load.add(whole(copy, tile.bytes), tag_of(tile.layer));
+  if (readers_[buffer] != 0) {
+    load.wait(number, {semaphores_.tile_free(buffer), readers_[buffer]});
   }
-  end_work(stream);
+  for (const std::uint32_t reader : readers) load.signal(number, {semaphores_.tile_full(reader)});
+  readers_[buffer] = static_cast<std::uint32_t>(readers.size());
+  return buffer;
+}
+
+/// Has a cluster's load queue bring what some rows need of a cache into the next of its two
+/// buffers; returns the address in SRAM.
+std::uint64_t Emitter::load_cache(const net::MatMul& layer, std::uint32_t cluster,
+                                  const RowRange& rows, std::uint32_t tag) {
+  const CachePart part = cache_part(network_, layer, rows);
+  const std::uint32_t buffer = caches_loaded_[cluster]++ % 2;
+  isa::Copy copy;
+  copy.src_offset = address::dram + plan_.cache_offset.at(layer.b) + part.offset;
+  copy.dst_offset =
+      address::sram_of(cluster) + plan_.cache_buffer_offset + buffer * plan_.cache_buffer_bytes;
+  const Unit unit = add(cluster, QueueKind::load, whole(copy, part.bytes), tag);
+  order(cluster, QueueKind::load, unit, {{copy.src_offset, copy.src_offset + part.bytes}},
+        {{copy.dst_offset, copy.dst_offset + part.bytes}});
+  return copy.dst_offset;
+}
+
+/// Some rows of a layer on one cluster, for the channels of one tile.
+void Emitter::compute_on(const net::Layer& layer, std::uint32_t cluster, const RowRange& rows,
+                         Operands operands, std::uint32_t tag) {
+  std::vector<Region> reads;
+  const auto* matmul = std::get_if<net::MatMul>(&layer.op);
+  if (matmul != nullptr && network_.tensor(matmul->b).resident_in_dram) {
+    operands.cache_address = load_cache(*matmul, cluster, rows, tag);
+    const Bytes bytes = cache_part(network_, *matmul, rows).bytes;
+    reads.push_back({operands.cache_address, operands.cache_address + bytes});
+  }
+  const QueueKind kind = runs_on(layer);
+  Stream& stream = run(cluster, kind);
+  Unit unit{stream.size(), 0};
+  for (const isa::Operation& operation :
+       layer_operations(network_, plan_, layer, cluster, rows, operands)) {
+    unit.last = stream.add(operation, tag);
+  }
+  for (const net::TensorId in : net::inputs_of(layer)) {
+    if (network_.tensor(in).resident_in_dram) continue;
+    const RowRange needed = needed_rows(network_, layer, in, rows);
+    if (!needed.empty()) reads.push_back(region(in, cluster, needed));
+  }
+  order(cluster, kind, unit, reads, {region(net::output_of(layer), cluster, rows)});
 }
 
 void Emitter::compute(const Step& step) {
   const net::Layer& layer = network_.layers[step.layer];
   const std::uint32_t tag = tag_of(step.layer);
-  std::vector<RowRange> owned;
-  std::vector<std::uint32_t> workers;
-  for (std::uint32_t cluster = 0; cluster < plan_.participants; ++cluster) {
-    owned.push_back(plan_.work(network_, layer, cluster));
-    if (!owned.back().empty()) workers.push_back(cluster);
+  gather(step);
+  const std::vector<std::uint32_t> readers = workers(layer);
+  for (const Tile* tile : tiles_of(step.layer)) {
+    const bool streamed = tile != nullptr && !tile->resident;
+    const std::uint32_t buffer = streamed ? load_tile(*tile, readers) : 0;
+    const std::uint64_t offset =
+        streamed ? plan_.stream_buffer_offset + buffer * plan_.stream_buffer_bytes
+                 : (tile != nullptr ? tile->sram_offset : 0);
+    std::vector<std::optional<std::uint32_t>> first(plan_.participants);
+    for (std::uint32_t part = 0; part < plan_.chunks; ++part) {
+      for (const std::uint32_t cluster : readers) {
+        const RowRange rows = plan_.chunk(network_, work_tensor(layer), cluster, part);
+        if (rows.empty()) continue;
+        const std::uint32_t begin = run(cluster, runs_on(layer)).size();
+        if (!first[cluster]) first[cluster] = begin;
+        compute_on(layer, cluster, rows,
+                   {.tile = tile, .tile_address = address::sram_of(cluster) + offset}, tag);
+      }
+    }
+    if (!streamed) continue;
+    for (const std::uint32_t cluster : readers) {
+      Stream& stream = run(cluster, runs_on(layer));
+      stream.wait(*first[cluster], {semaphores_.tile_full(cluster)});
+      stream.signal(stream.size() - 1, {semaphores_.tile_free(buffer)});
+    }
   }
-  stream_tiles(step.layer, workers);
-  for (const std::uint32_t cluster : workers) {
-    gather(layer, cluster, tag);
-    compute_on(layer, cluster, tag);
-  }
-  present_[net::output_of(layer)] = owned;
 }
 
 void Emitter::cache_store(const Step& step) {
   const net::Layer& layer = network_.layers[step.layer];
   const auto& store = std::get<net::CacheStore>(layer.op);
-  for (std::uint32_t cluster = 0; cluster < plan_.participants; ++cluster) {
+  const Bytes item = network_.tensor(store.cache).item_bytes();
+  for (const std::uint32_t cluster : workers(layer)) {
     const RowRange rows = plan_.work(network_, layer, cluster);
-    if (rows.empty()) continue;
     isa::Copy copy;
     copy.src_offset = row_address(network_, plan_, store.in, cluster, rows.begin);
-    const Bytes item = network_.tensor(store.cache).item_bytes();
     copy.dst_offset = address::dram + plan_.cache_offset.at(store.cache) +
                       (store.offset + rows.begin * store.row_pitch) * item;
     copy.row_bytes = copy.src_pitch = static_cast<std::uint32_t>(row_bytes(store.in));
     copy.dst_pitch = static_cast<std::uint32_t>(store.row_pitch * item);
     copy.rows = static_cast<std::uint32_t>(rows.size());
-    leader(cluster).add(copy, tag_of(step.layer));
-    end_work(leader(cluster));
+    const Unit unit = add(cluster, QueueKind::store, copy, tag_of(step.layer));
+    const Bytes span = (rows.size() - 1) * copy.dst_pitch + copy.row_bytes;
+    order(cluster, QueueKind::store, unit, {region(store.in, cluster, rows)},
+          {{copy.dst_offset, copy.dst_offset + span}});
   }
-  caches_written_.insert(store.cache);
 }
 
 void Emitter::send(const Step& step) {
   const Transfer& transfer = transfers_[step.transfer];
-  leader(0).signal({semaphore::send_go});
   Stream& stream = run(0, QueueKind::link_send);
-  stream.wait({semaphore::send_go});
-  stream.wait({semaphore::credit(step.transfer)});
-  stream.add(isa::SetBase{base_peer, address::on_chip(transfer.to_chip, 0)}, 0);
+  const std::uint32_t begin =
+      stream.add(isa::SetBase{base_peer, address::on_chip(transfer.to_chip, 0)}, 0);
+  std::uint32_t senders = 0;
+  std::vector<std::uint32_t> last(plan_.participants);
   for (std::uint32_t cluster = 0; cluster < plan_.participants; ++cluster) {
     const RowRange rows = plan_.owned(network_, step.tensor, cluster);
     if (rows.empty()) continue;
+    ++senders;
+    // The cluster's store queue says when the rows are there, and stands for their reader.
+    Stream& leader = run(cluster, QueueKind::store);
+    const Unit ready = add(cluster, QueueKind::store, isa::Sync{}, 0);
+    order(cluster, QueueKind::store, ready, {region(step.tensor, cluster, rows)}, {});
+    leader.signal(ready.last, {semaphores_.ready(step.transfer)});
+    const Unit sent = add(cluster, QueueKind::store, isa::Sync{}, 0);
+    order(cluster, QueueKind::store, sent, {region(step.tensor, cluster, rows)}, {});
+    leader.wait(sent.first, {semaphores_.sent(cluster)});
     isa::Copy copy;
     copy.src_offset = row_address(network_, plan_, step.tensor, cluster, rows.begin);
     copy.dst_base = base_peer;
     copy.dst_offset =
         address::sram_of(0) + transfer.staging_offset + rows.begin * row_bytes(step.tensor);
-    copy_rows(stream, copy, rows.size() * row_bytes(step.tensor), 0);
+    const std::uint32_t number = stream.add(whole(copy, rows.size() * row_bytes(step.tensor)), 0);
+    stream.signal(number, {semaphores_.sent(cluster)});
   }
-  notify_peer(stream, transfer.to_chip, semaphore::data(step.transfer));
-  end_work(stream);
+  stream.wait(begin, {semaphores_.ready(step.transfer), senders});
+  stream.wait(begin, {semaphores_.credit(step.transfer)});
+  notify_peer(stream, transfer.to_chip, semaphores_.data(step.transfer));
 }
 
 void Emitter::output(const Step& step) {
@@ -339,11 +430,9 @@ void Emitter::output(const Step& step) {
     const RowRange rows = plan_.owned(network_, step.tensor, cluster);
     if (rows.empty()) continue;
     isa::Copy copy;
-    copy.src_offset = row_address(network_, plan_, step.tensor, cluster, rows.begin);
     copy.dst_base = isa::base_output;
     copy.dst_offset = output_offset_.at(step.tensor) + rows.begin * row_bytes(step.tensor);
-    copy_rows(leader(cluster), copy, rows.size() * row_bytes(step.tensor), 0);
-    end_work(leader(cluster));
+    copy_window(step, copy, cluster, QueueKind::store, rows);
   }
 }
 
@@ -354,27 +443,27 @@ void Emitter::emit_init() {
     isa::Copy copy;
     copy.src_offset = address::dram + tile.dram_offset;
     copy.dst_offset = everywhere(tile.sram_offset);
-    copy_rows(streams_.init[{0, QueueKind::load}], copy, tile.bytes, tag_of(tile.layer));
+    init_[{0, QueueKind::load}].add(whole(copy, tile.bytes), tag_of(tile.layer));
   }
   for (std::uint32_t i = 0; i < transfers_.size(); ++i) {
     if (transfers_[i].from_chip != plan_.chip) continue;
-    streams_.init[{0, QueueKind::link_send}].signal({semaphore::credit(i)});
+    Stream& stream = init_[{0, QueueKind::link_send}];
+    stream.signal(stream.add(isa::Sync{}, 0), {semaphores_.credit(i)});
   }
-  for (auto& [queue, stream] : streams_.init) stream.end();
 }
 
-ShardStreams Emitter::emit() {
+std::pair<Streams, Streams> Emitter::emit() {
   input_offset_ = block_offsets(network_, network_.inputs, nullptr);
   output_offset_ = block_offsets(network_, network_.outputs, nullptr);
   emit_init();
   for (const Step& step : plan_.steps) {
-    begin_step();
+    if (step.barrier) barrier();
     switch (step.kind) {
       case Step::Kind::receive:
         receive(step);
         break;
       case Step::Kind::import:
-        import(step);
+        step.from_host ? import_from_host(step) : import_from_chip(step);
         break;
       case Step::Kind::compute:
         compute(step);
@@ -390,30 +479,20 @@ ShardStreams Emitter::emit() {
         break;
     }
   }
-  begin_step();
   for (std::uint32_t buffer = 0; buffer < readers_.size(); ++buffer) {
     if (readers_[buffer] == 0) continue;
-    run(0, QueueKind::load).wait({semaphore::tile_free(buffer), readers_[buffer]});
+    Stream& load = run(0, QueueKind::load);
+    load.wait(load.add(isa::Sync{}, 0), {semaphores_.tile_free(buffer), readers_[buffer]});
   }
-  for (std::uint32_t cluster = 0; cluster < plan_.participants; ++cluster) {
-    const std::uint32_t buffers_in_use = std::min(caches_loaded_[cluster], 2U);
-    if (buffers_in_use != 0) {
-      run(cluster, QueueKind::load).wait({semaphore::cache_free(cluster), buffers_in_use});
-    }
-  }
-  for (auto& [queue, stream] : streams_.run) stream.end();
-  return std::move(streams_);
+  return {std::move(init_), std::move(run_)};
 }
 
 }  // namespace
 
 ShardStreams emit_shard(const net::Net& network, const ShardPlan& plan,
                         const std::vector<Transfer>& transfers) {
-  if (transfers.size() > semaphore::most_transfers) {
-    throw ModelError("{} tensors pass from chip to chip; the semaphores suffice for {}",
-                     transfers.size(), semaphore::most_transfers);
-  }
-  return Emitter(network, plan, transfers).emit();
+  auto [init, run] = Emitter(network, plan, transfers).emit();
+  return {std::move(init), std::move(run)};
 }
 
 std::map<net::TensorId, std::uint64_t> block_offsets(const net::Net& network,

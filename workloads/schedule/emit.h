@@ -15,19 +15,21 @@ namespace steppe::schedule {
 /// A queue of a chip: its kind and cluster (0 for link queues).
 using QueueId = std::pair<std::uint32_t, isa::QueueKind>;
 
+using Streams = std::map<QueueId, Stream>;
+
 /// The streams of one chip's two programs.
 struct ShardStreams {
-  std::map<QueueId, Stream> init;
-  std::map<QueueId, Stream> run;
+  Streams init;
+  Streams run;
 };
 
 /// Emits a planned shard.
 ///
-/// The clusters go through the steps together. A cluster's store queue leads it: it waits for the
-/// barrier of the step before, fetches from its neighbours the rows that the step needs, and starts
-/// the queue that does the work, whose last instruction gives one token to every leader's barrier.
-/// The load queues run ahead of all that: cluster 0's fills the two buffers for streamed tiles, in
-/// all clusters at once, and each fills two buffers with its cluster's parts of caches.
+/// Each queue takes the steps in order; where a cluster's queues read or write the same memory,
+/// one waits for the other by a semaphore (dependencies.h). A barrier of all clusters stands only
+/// in front of a step that reads rows of other clusters. Cluster 0's load queue streams tiles into
+/// all clusters at once; each cluster's load queue brings in its inputs and its parts of caches,
+/// the store queue exchanges rows and takes results out.
 ShardStreams emit_shard(const net::Net& network, const ShardPlan& plan,
                         const std::vector<Transfer>& transfers);
 

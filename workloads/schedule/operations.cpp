@@ -73,12 +73,12 @@ constexpr std::array map_operands{
 class Emitter {
  public:
   Emitter(const net::Net& network, const ShardPlan& plan, const net::Layer& layer,
-          std::uint32_t cluster, const Operands& operands)
+          std::uint32_t cluster, const RowRange& rows, const Operands& operands)
       : network_(network),
         plan_(plan),
         layer_(layer),
         cluster_(cluster),
-        work_(plan.work(network, layer, cluster)),
+        work_(rows),
         operands_(operands) {}
 
   void operator()(const net::Conv& layer);
@@ -430,6 +430,12 @@ void Emitter::operator()(const net::Permute& layer) {
 
 }  // namespace
 
+isa::QueueKind runs_on(const net::Layer& layer) {
+  const bool product =
+      std::holds_alternative<net::Conv>(layer.op) || std::holds_alternative<net::MatMul>(layer.op);
+  return product ? isa::QueueKind::tensor : isa::QueueKind::vector;
+}
+
 std::uint64_t row_address(const net::Net& network, const ShardPlan& plan, net::TensorId tensor,
                           std::uint32_t cluster, std::uint64_t row) {
   const Window& window = plan.windows.at(tensor);
@@ -442,8 +448,8 @@ std::uint64_t row_address(const net::Net& network, const ShardPlan& plan, net::T
 
 std::vector<isa::Operation> layer_operations(const net::Net& network, const ShardPlan& plan,
                                              const net::Layer& layer, std::uint32_t cluster,
-                                             const Operands& operands) {
-  Emitter emitter(network, plan, layer, cluster, operands);
+                                             const RowRange& rows, const Operands& operands) {
+  Emitter emitter(network, plan, layer, cluster, rows, operands);
   std::visit(emitter, layer.op);
   return std::move(emitter.operations);
 }

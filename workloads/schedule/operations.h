@@ -21,9 +21,12 @@ struct Operands {
 std::uint64_t row_address(const net::Net& network, const ShardPlan& plan, net::TensorId tensor,
                           std::uint32_t cluster, std::uint64_t row);
 
-/// The operations by which one cluster does its rows of a layer, for the channels of one tile.
+/// The queue that computes a layer.
+isa::QueueKind runs_on(const net::Layer& layer);
+
+/// The operations by which one cluster does some rows of a layer, for the channels of one tile.
 std::vector<isa::Operation> layer_operations(const net::Net& network, const ShardPlan& plan,
                                              const net::Layer& layer, std::uint32_t cluster,
-                                             const Operands& operands);
+                                             const RowRange& rows, const Operands& operands);
 
 }  // namespace steppe::schedule

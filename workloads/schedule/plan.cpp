@@ -7,6 +7,7 @@
 #include "models/base/error.h"
 #include "models/isa/isa.h"
 #include "workloads/schedule/allocate.h"
+#include "workloads/schedule/operations.h"
 #include "workloads/schedule/tiles.h"
 
 namespace steppe::schedule {
@@ -115,6 +116,92 @@ void make_windows(const net::Net& network, ShardPlan& plan) {
   }
 }
 
+/// Which rows each cluster holds of each tensor as the steps go by, and so which ones it has to
+/// fetch. A step that fetches, or reads a cache that other clusters wrote to, has a barrier in
+/// front.
+class Gathering {
+ public:
+  Gathering(const net::Net& network, ShardPlan& plan) : network_(network), plan_(plan) {}
+
+  void run() {
+    for (Step& step : plan_.steps) {
+      if (step.kind == Step::Kind::import)
+        present_[step.tensor] = plan_.windows.at(step.tensor).rows;
+      if (step.kind == Step::Kind::cache_store) {
+        written_.insert(net::output_of(network_.layers[step.layer]));
+      }
+      if (step.kind == Step::Kind::compute) visit(step);
+    }
+    keep_sources();
+  }
+
+ private:
+  void visit(Step& step) {
+    const net::Layer& layer = network_.layers[step.layer];
+    for (const net::TensorId in : net::inputs_of(layer)) {
+      if (network_.tensor(in).resident_in_dram) {
+        step.barrier = step.barrier || (written_.contains(in) && plan_.participants > 1);
+        continue;
+      }
+      for (std::uint32_t cluster = 0; cluster < plan_.participants; ++cluster) {
+        fetch(step, layer, in, cluster);
+      }
+    }
+    step.barrier = step.barrier || !step.gathers.empty();
+    if (step.barrier) written_.clear();
+    std::vector<RowRange>& owned = present_[net::output_of(layer)];
+    for (std::uint32_t cluster = 0; cluster < plan_.participants; ++cluster) {
+      owned.push_back(plan_.work(network_, layer, cluster));
+    }
+  }
+
+  void fetch(Step& step, const net::Layer& layer, net::TensorId in, std::uint32_t cluster) {
+    RowRange& present = present_.at(in)[cluster];
+    const RowRange needed = needed_rows(network_, layer, in, plan_.work(network_, layer, cluster));
+    const RowRange wanted = hull(present, needed);
+    const RowRange missing[] = {{wanted.begin, present.empty() ? wanted.end : present.begin},
+                                {present.empty() ? wanted.end : present.end, wanted.end}};
+    for (const RowRange& part : missing) {
+      for (std::uint32_t owner = 0; owner < plan_.participants; ++owner) {
+        const RowRange rows = intersect(part, plan_.owned(network_, in, owner));
+        if (!rows.empty()) step.gathers.push_back({in, cluster, owner, rows});
+      }
+    }
+    present = wanted;
+  }
+
+  /// A tensor that others fetch from must not be overwritten before the next barrier.
+  void keep_sources() {
+    auto end = static_cast<std::uint32_t>(plan_.steps.size());
+    for (std::uint32_t index = end; index-- > 0;) {
+      const Step& step = plan_.steps[index];
+      for (const Gather& gather : step.gathers) {
+        Window& window = plan_.windows.at(gather.tensor);
+        window.last_step = std::max(window.last_step, end - 1);
+      }
+      if (step.barrier) end = index;
+    }
+  }
+
+  const net::Net& network_;
+  ShardPlan& plan_;
+  std::map<net::TensorId, std::vector<RowRange>> present_;
+  std::set<net::TensorId> written_;  ///< caches, since the last barrier
+};
+
+/// Two parts where the vector queue has a share of the work that is worth hiding.
+std::uint32_t count_chunks(const net::Net& network, const Target& target, const ShardPlan& plan) {
+  constexpr double worthwhile = 0.15;
+  double tensor = 0;
+  double vector = 0;
+  for (std::uint32_t i = plan.stage.begin; i < plan.stage.end; ++i) {
+    const net::Layer& layer = network.layers[i];
+    const double seconds = estimate_seconds(network, layer, target, false);
+    (runs_on(layer) == isa::QueueKind::tensor ? tensor : vector) += seconds;
+  }
+  return std::min(tensor, vector) > worthwhile * std::max(tensor, vector) ? 2 : 1;
+}
+
 void place_windows(ShardPlan& plan, Bytes base) {
   std::vector<Lifetime> lifetimes;
   for (const auto& [tensor, window] : plan.windows) {
@@ -161,6 +248,12 @@ RowRange ShardPlan::owned(const net::Net& network, net::TensorId tensor,
   return owned_rows(network.tensor(tensor).shape.rows(), cluster, participants);
 }
 
+RowRange ShardPlan::chunk(const net::Net& network, net::TensorId tensor, std::uint32_t cluster,
+                          std::uint32_t part) const {
+  return owned_rows(network.tensor(tensor).shape.rows(), cluster * chunks + part,
+                    participants * chunks);
+}
+
 RowRange ShardPlan::work(const net::Net& network, const net::Layer& layer,
                          std::uint32_t cluster) const {
   return owned(network, work_tensor(layer), cluster);
@@ -193,7 +286,9 @@ ShardPlan plan_shard(const net::Net& network, const Target& target, const Stage&
   plan.stage = stage;
   plan.participants = count_participants(network, plan, target.clusters);
   plan.steps = make_steps(network, plan, transfers);
+  plan.chunks = count_chunks(network, target, plan);
   make_windows(network, plan);
+  Gathering(network, plan).run();
   place_windows(plan, place_staging(network, plan, transfers));
   if (plan.peak_sram_bytes > target.sram_bytes) {
     throw ModelError(

@@ -23,7 +23,15 @@ struct Transfer {
   std::uint64_t staging_offset = 0;
 };
 
-/// What the clusters of a chip do together, between two barriers.
+/// Rows of a tensor that a cluster fetches from the one that owns them.
+struct Gather {
+  net::TensorId tensor = net::no_tensor;
+  std::uint32_t cluster = 0;
+  std::uint32_t owner = 0;
+  RowRange rows;
+};
+
+/// What the clusters of a chip do next.
 struct Step {
   enum class Kind : std::uint8_t {
     receive,      ///< wait until a transfer has arrived in its staging buffer
@@ -38,6 +46,8 @@ struct Step {
   net::TensorId tensor = net::no_tensor;  ///< the others
   std::uint32_t transfer = 0;             ///< receive, import, send: index in the list of transfers
   bool from_host = false;                 ///< import
+  std::vector<Gather> gathers;            ///< compute: before the work
+  bool barrier = false;  ///< what other clusters did in front of it has to have ended
 };
 
 /// One tensor's place in the clusters' SRAM: at the same offset in each, with rows of its own in
@@ -70,6 +80,9 @@ struct ShardPlan {
   std::uint32_t chip = 0;
   Stage stage;
   std::uint32_t participants = 1;  ///< clusters that take part, from cluster 0
+  /// Each cluster does its rows of a layer in so many parts, so that tensor and vector queue can
+  /// work on different parts at the same time.
+  std::uint32_t chunks = 1;
   std::vector<Step> steps;
   std::map<net::TensorId, Window> windows;
   std::vector<Tile> tiles;                                       ///< in layer order
@@ -87,6 +100,9 @@ struct ShardPlan {
 
   [[nodiscard]] RowRange owned(const net::Net& network, net::TensorId tensor,
                                std::uint32_t cluster) const;
+  /// One of the parts of the rows that a cluster owns.
+  [[nodiscard]] RowRange chunk(const net::Net& network, net::TensorId tensor, std::uint32_t cluster,
+                               std::uint32_t part) const;
   /// The rows of the layer's work that a cluster does.
   [[nodiscard]] RowRange work(const net::Net& network, const net::Layer& layer,
                               std::uint32_t cluster) const;

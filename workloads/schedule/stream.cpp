@@ -1,52 +1,69 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/schedule/stream.h"
 
+#include <algorithm>
+
 namespace steppe::schedule {
+namespace {
 
-void Stream::add(const isa::Operation& operation, std::uint32_t tag) {
-  constexpr std::size_t waits_an_instruction_holds = 2;
-  isa::Instruction instruction{{}, operation};
-  while (waits_.size() > waits_an_instruction_holds) {
-    const std::vector<Tokens> rest(waits_.begin() + waits_an_instruction_holds, waits_.end());
-    waits_.resize(waits_an_instruction_holds);
-    add(isa::Sync{}, tag);
-    waits_ = rest;
+constexpr std::size_t held = 2;  ///< waits, and signals, of an instruction
+
+/// Puts up to two of `tokens` from `first` on into an instruction.
+void set_waits(isa::Header& header, const std::vector<Tokens>& tokens, std::size_t first) {
+  if (first < tokens.size()) {
+    header.wait0 = tokens[first].semaphore;
+    header.wait0_count = tokens[first].count;
   }
-  instruction.header.tag = tag;
-  if (!waits_.empty()) {
-    instruction.header.wait0 = waits_[0].semaphore;
-    instruction.header.wait0_count = waits_[0].count;
+  if (first + 1 < tokens.size()) {
+    header.wait1 = tokens[first + 1].semaphore;
+    header.wait1_count = tokens[first + 1].count;
   }
-  if (waits_.size() > 1) {
-    instruction.header.wait1 = waits_[1].semaphore;
-    instruction.header.wait1_count = waits_[1].count;
-  }
-  waits_.clear();
-  instructions_.push_back(instruction);
 }
-
-void Stream::signal(Tokens tokens) {
-  if (instructions_.empty() || !waits_.empty()) add(isa::Sync{}, 0);
-  isa::Header* last = &instructions_.back().header;
-  if (last->signal1 != isa::no_semaphore) {
-    const std::uint32_t tag = last->tag;
-    add(isa::Sync{}, tag);
-    last = &instructions_.back().header;
+void set_signals(isa::Header& header, const std::vector<Tokens>& tokens, std::size_t first) {
+  if (first < tokens.size()) {
+    header.signal0 = tokens[first].semaphore;
+    header.signal0_count = tokens[first].count;
   }
-  if (last->signal0 == isa::no_semaphore) {
-    last->signal0 = tokens.semaphore;
-    last->signal0_count = tokens.count;
-  } else {
-    last->signal1 = tokens.semaphore;
-    last->signal1_count = tokens.count;
+  if (first + 1 < tokens.size()) {
+    header.signal1 = tokens[first + 1].semaphore;
+    header.signal1_count = tokens[first + 1].count;
   }
 }
 
-void Stream::end() { add(isa::End{}, 0); }
+}  // namespace
+
+std::uint32_t Stream::add(const isa::Operation& operation, std::uint32_t tag) {
+  entries_.push_back({operation, tag, {}, {}});
+  return size() - 1;
+}
 
 std::vector<std::uint8_t> Stream::encode() const {
   std::vector<std::uint8_t> bytes;
-  for (const isa::Instruction& instruction : instructions_) isa::encode(instruction, bytes);
+  const auto emit = [&](const isa::Instruction& instruction) { isa::encode(instruction, bytes); };
+  const auto sync = [](const Entry& entry) {
+    isa::Instruction instruction{{}, isa::Sync{}};
+    instruction.header.tag = entry.tag;
+    return instruction;
+  };
+  for (const Entry& entry : entries_) {
+    std::size_t waited = 0;
+    for (; waited + held < entry.waits.size(); waited += held) {
+      isa::Instruction before = sync(entry);
+      set_waits(before.header, entry.waits, waited);
+      emit(before);
+    }
+    isa::Instruction instruction{{}, entry.operation};
+    instruction.header.tag = entry.tag;
+    set_waits(instruction.header, entry.waits, waited);
+    set_signals(instruction.header, entry.signals, 0);
+    emit(instruction);
+    for (std::size_t given = held; given < entry.signals.size(); given += held) {
+      isa::Instruction behind = sync(entry);
+      set_signals(behind.header, entry.signals, given);
+      emit(behind);
+    }
+  }
+  emit({{}, isa::End{}});
   return bytes;
 }
 

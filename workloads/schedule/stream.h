@@ -14,26 +14,30 @@ struct Tokens {
   std::uint32_t count = 1;
 };
 
-/// Builds one queue's stream. Waits and signals collect until the operation they belong to; more of
-/// them than an instruction holds are put into `sync` instructions beside it.
+/// Builds one queue's stream: operations in order, each with any number of waits and signals. What
+/// an instruction cannot hold of them goes into `sync` instructions beside it.
 class Stream {
  public:
-  /// The next operation starts only after that.
-  void wait(Tokens tokens) { waits_.push_back(tokens); }
-  void add(const isa::Operation& operation, std::uint32_t tag);
-  /// Given when the last operation added has ended.
-  void signal(Tokens tokens);
-  /// Ends the stream; every wait still open is waited for.
-  void end();
+  /// Appends an operation; returns its number, from 0 on.
+  std::uint32_t add(const isa::Operation& operation, std::uint32_t tag);
+  /// An operation starts only after that. Waits of one operation are made in the order given.
+  void wait(std::uint32_t number, Tokens tokens) { entries_.at(number).waits.push_back(tokens); }
+  /// Given when the operation has ended; may be added when others stand behind it already.
+  void signal(std::uint32_t number, Tokens tokens) {
+    entries_.at(number).signals.push_back(tokens);
+  }
 
-  [[nodiscard]] bool empty() const { return instructions_.empty() && waits_.empty(); }
+  [[nodiscard]] std::uint32_t size() const { return static_cast<std::uint32_t>(entries_.size()); }
+  /// The stream as bytes, ended.
   [[nodiscard]] std::vector<std::uint8_t> encode() const;
 
  private:
-  void flush_waits();
-
-  std::vector<Tokens> waits_;
-  std::vector<isa::Instruction> instructions_;
+  struct Entry {
+    isa::Operation operation;
+    std::uint32_t tag = 0;
+    std::vector<Tokens> waits, signals;
+  };
+  std::vector<Entry> entries_;
 };
 
 }  // namespace steppe::schedule

@@ -35,11 +35,10 @@ net::TensorId add_conv(net::Net& network, net::TensorId in, std::uint32_t channe
   const std::uint32_t pad = kernel / 2;
   const net::Shape out{shape.n, (shape.h + 2 * pad - kernel) / stride + 1,
                        (shape.w + 2 * pad - kernel) / stride + 1, channels};
-  net::Conv conv{
-      .in = in,
-      .weights = zeros(std::uint64_t{channels} * kernel * kernel * shape.c),
-      .bias = constant<std::int32_t>(channels, 1),
-      .multiplier = constant<float>(channels, 0.5F)};
+  net::Conv conv{.in = in,
+                 .weights = zeros(std::uint64_t{channels} * kernel * kernel * shape.c),
+                 .bias = constant<std::int32_t>(channels, 1),
+                 .multiplier = constant<float>(channels, 0.5F)};
   conv.kernel_h = conv.kernel_w = kernel;
   conv.stride_h = conv.stride_w = stride;
   conv.pad_top = conv.pad_left = pad;

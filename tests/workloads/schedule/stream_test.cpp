@@ -23,13 +23,13 @@ std::vector<isa::Instruction> decode_all(const std::vector<std::uint8_t>& bytes)
 
 TEST_CASE("two waits and two signals fit one instruction") {
   Stream stream;
-  stream.wait({1});
-  stream.wait({2, 3});
-  stream.add(isa::Lut{}, 9);
-  stream.signal({4});
-  stream.signal({5, 2});
+  const std::uint32_t lut = stream.add(isa::Lut{}, 9);
+  stream.wait(lut, {1});
+  stream.wait(lut, {2, 3});
+  stream.signal(lut, {4});
+  stream.signal(lut, {5, 2});
   const auto all = decode_all(stream.encode());
-  REQUIRE(all.size() == 1);
+  REQUIRE(all.size() == 2);
   CHECK(all[0].header.tag == 9);
   CHECK(all[0].header.wait0 == 1);
   CHECK(all[0].header.wait0_count == 1);
@@ -38,15 +38,16 @@ TEST_CASE("two waits and two signals fit one instruction") {
   CHECK(all[0].header.signal0 == 4);
   CHECK(all[0].header.signal1 == 5);
   CHECK(all[0].header.signal1_count == 2);
+  CHECK(std::holds_alternative<isa::End>(all[1].operation));
 }
 
 TEST_CASE("more waits go before the operation, more signals behind it") {
   Stream stream;
-  for (std::uint32_t i = 1; i <= 5; ++i) stream.wait({i});
-  stream.add(isa::Lut{}, 1);
-  for (std::uint32_t i = 11; i <= 13; ++i) stream.signal({i});
+  const std::uint32_t lut = stream.add(isa::Lut{}, 1);
+  for (std::uint32_t i = 1; i <= 5; ++i) stream.wait(lut, {i});
+  for (std::uint32_t i = 11; i <= 13; ++i) stream.signal(lut, {i});
   const auto all = decode_all(stream.encode());
-  REQUIRE(all.size() == 4);
+  REQUIRE(all.size() == 5);
   CHECK(std::holds_alternative<isa::Sync>(all[0].operation));
   CHECK(all[0].header.wait0 == 1);
   CHECK(all[0].header.wait1 == 2);
@@ -61,14 +62,17 @@ TEST_CASE("more waits go before the operation, more signals behind it") {
   CHECK(all[3].header.signal0 == 13);
 }
 
-TEST_CASE("a signal behind a wait is given only after it") {
+TEST_CASE("an operation may be given signals when others stand behind it") {
   Stream stream;
-  stream.add(isa::Lut{}, 1);
-  stream.wait({7});
-  stream.signal({8});
+  const std::uint32_t first = stream.add(isa::Lut{}, 1);
+  const std::uint32_t second = stream.add(isa::Lut{}, 2);
+  CHECK(first == 0);
+  CHECK(second == 1);
+  stream.signal(first, {8});
+  stream.wait(second, {7});
   const auto all = decode_all(stream.encode());
-  REQUIRE(all.size() == 2);
-  CHECK(all[0].header.signal0 == isa::no_semaphore);
+  REQUIRE(all.size() == 3);
+  CHECK(all[0].header.signal0 == 8);
   CHECK(all[1].header.wait0 == 7);
-  CHECK(all[1].header.signal0 == 8);
+  CHECK(all[1].header.signal0 == isa::no_semaphore);
 }
