@@ -56,7 +56,7 @@ CardDescription Card::description() const {
   is.chips = chip_count_;
   is.clusters = static_cast<std::uint32_t>(chip.clusters.size());
   is.sram_bytes = is.dram_bytes = ~Bytes{0};
-  is.vector_lanes = is.dram_bandwidth = std::numeric_limits<double>::infinity();
+  is.vector_lanes = is.special_lanes = is.permute_bytes = is.dram_bandwidth = std::numeric_limits<double>::infinity();
   double slowest = std::numeric_limits<double>::infinity();
   for (const auto& each : chips_) {
     is.dram_bytes = std::min(is.dram_bytes, each->dram.size());
@@ -64,6 +64,8 @@ CardDescription Card::description() const {
     for (const auto& cluster : each->clusters) {
       is.sram_bytes = std::min(is.sram_bytes, cluster->sram.size());
       is.vector_lanes = std::min(is.vector_lanes, cluster->vector.lanes());
+      is.special_lanes = std::min(is.special_lanes, cluster->vector.special_lanes());
+      is.permute_bytes = std::min(is.permute_bytes, cluster->vector.permute_bytes());
       const EngineShape& shape = cluster->tensor.shape();
       const double rate = cluster->tensor.clock() * shape.engines * shape.lanes * shape.columns;
       if (rate >= slowest) continue;

@@ -25,6 +25,8 @@ struct CardDescription {
   std::uint32_t columns = 0;   ///< of an engine: positions at a time
   double clock_hz = 0;
   double vector_lanes = 0;         ///< of a cluster, element operations a cycle
+  double special_lanes = 0;        ///< of a cluster, special functions a cycle
+  double permute_bytes = 0;        ///< of a cluster, bytes permuted a cycle
   double dram_bandwidth = 0;       ///< of a chip, peak
   double noc_port_bandwidth = 0;   ///< each way
   double host_bandwidth = 0;       ///< payload of the card's link to the host, each way

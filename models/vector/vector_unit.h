@@ -36,6 +36,8 @@ class VectorUnit : public sc_core::sc_module, public ExecutionUnit {
   Fault execute(const Command& command) override;
 
   [[nodiscard]] double lanes() const { return lanes_; }
+  [[nodiscard]] double special_lanes() const { return special_lanes_; }
+  [[nodiscard]] double permute_bytes() const { return permute_bytes_; }
 
  private:
   [[nodiscard]] std::uint64_t cycles(const VectorWork& work) const;

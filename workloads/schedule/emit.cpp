@@ -91,12 +91,21 @@ class Emitter {
  private:
   Stream& run(std::uint32_t cluster, QueueKind kind) { return run_[{cluster, kind}]; }
 
+  /// What one of the two buffers for streamed tiles holds.
+  struct StreamBuffer {
+    const Tile* tile = nullptr;
+    std::uint64_t offset = 0;
+    std::uint32_t loaded_by = 0;                        ///< operation of cluster 0's load queue
+    std::map<std::uint32_t, std::uint32_t> last_use{};  ///< by cluster: of its tensor queue
+  };
+
   void emit_init();
   void barrier();
   void receive(const Step& step);
   void import_from_host(const Step& step);
   void import_from_chip(const Step& step);
-  void compute(const Step& step);
+  void compute(const Step& step, std::uint32_t part);
+  void compute_all(const std::vector<const Step*>& steps);
   void compute_on(const net::Layer& layer, std::uint32_t cluster, const RowRange& rows,
                   Operands operands, std::uint32_t tag);
   void gather(const Step& step);
@@ -112,9 +121,8 @@ class Emitter {
   /// Has a unit of a cluster's queue wait for what its accesses demand.
   void order(std::uint32_t cluster, QueueKind kind, const Unit& unit,
              const std::vector<Region>& reads, const std::vector<Region>& writes);
-  std::vector<std::uint32_t> workers(const net::Layer& layer) const;
   std::vector<const Tile*> tiles_of(std::uint32_t layer) const;
-  std::uint32_t load_tile(const Tile& tile, const std::vector<std::uint32_t>& readers);
+  StreamBuffer& loaded(const Tile& tile);
   std::uint64_t load_cache(const net::MatMul& layer, std::uint32_t cluster, const RowRange& rows,
                            std::uint32_t tag);
   Unit copy_window(const Step& step, isa::Copy copy, std::uint32_t cluster, QueueKind kind,
@@ -140,9 +148,9 @@ class Emitter {
   const std::vector<Transfer>& transfers_;
   Streams init_, run_;
   Semaphores semaphores_;
-  std::vector<Dependencies> order_;           ///< by cluster
-  std::uint32_t tiles_loaded_ = 0;            ///< streamed, by cluster 0's load queue
-  std::array<std::uint32_t, 2> readers_{};    ///< clusters that read what is in a stream buffer
+  std::vector<Dependencies> order_;  ///< by cluster
+  std::uint32_t tiles_loaded_ = 0;   ///< streamed, by cluster 0's load queue
+  std::array<StreamBuffer, 2> stream_buffers_{};
   std::vector<std::uint32_t> caches_loaded_;  ///< by cluster
   std::map<net::TensorId, std::uint64_t> input_offset_, output_offset_;
 };
@@ -276,28 +284,31 @@ std::vector<const Tile*> Emitter::tiles_of(std::uint32_t layer) const {
   return tiles;
 }
 
-std::vector<std::uint32_t> Emitter::workers(const net::Layer& layer) const {
-  std::vector<std::uint32_t> result;
-  for (std::uint32_t cluster = 0; cluster < plan_.participants; ++cluster) {
-    if (!plan_.work(network_, layer, cluster).empty()) result.push_back(cluster);
+/// The stream buffer that holds a tile, of which cluster 0's load queue fills one and then the
+/// other, in all clusters at once: DRAM is read once. What used the buffer before gives it back
+/// first.
+Emitter::StreamBuffer& Emitter::loaded(const Tile& tile) {
+  for (StreamBuffer& buffer : stream_buffers_) {
+    if (buffer.tile == &tile) return buffer;
   }
-  return result;
-}
-
-/// Has cluster 0's load queue bring a tile into a stream buffer of all clusters: DRAM is read once.
-/// Its readers are told by tile_full and give the buffer back by tile_free. Returns which buffer.
-std::uint32_t Emitter::load_tile(const Tile& tile, const std::vector<std::uint32_t>& readers) {
-  const std::uint32_t buffer = tiles_loaded_++ % 2;
+  const std::uint32_t index = tiles_loaded_++ % 2;
+  StreamBuffer& buffer = stream_buffers_[index];
   isa::Copy copy;
   copy.src_offset = address::dram + tile.dram_offset;
-  copy.dst_offset = everywhere(plan_.stream_buffer_offset + buffer * plan_.stream_buffer_bytes);
+  copy.dst_offset = everywhere(plan_.stream_buffer_offset + index * plan_.stream_buffer_bytes);
   Stream& load = run(0, QueueKind::load);
   const std::uint32_t number = load.add(whole(copy, tile.bytes), tag_of(tile.layer));
-  if (readers_[buffer] != 0) {
-    load.wait(number, {semaphores_.tile_free(buffer), readers_[buffer]});
+  if (!buffer.last_use.empty()) {
+    const auto users = static_cast<std::uint32_t>(buffer.last_use.size());
+    load.wait(number, {semaphores_.tile_free(index), users});
   }
-  for (const std::uint32_t reader : readers) load.signal(number, {semaphores_.tile_full(reader)});
-  readers_[buffer] = static_cast<std::uint32_t>(readers.size());
+  for (const auto& [cluster, use] : buffer.last_use) {
+    run(cluster, QueueKind::tensor).signal(use, {semaphores_.tile_free(index)});
+  }
+  buffer = {.tile = &tile,
+            .offset = plan_.stream_buffer_offset + index * plan_.stream_buffer_bytes,
+            .loaded_by = number,
+            .last_use = {}};
   return buffer;
 }
 
@@ -342,34 +353,60 @@ void Emitter::compute_on(const net::Layer& layer, std::uint32_t cluster, const R
   order(cluster, kind, unit, reads, {region(net::output_of(layer), cluster, rows)});
 }
 
-void Emitter::compute(const Step& step) {
+/// One part of every cluster's rows of a layer.
+void Emitter::compute(const Step& step, std::uint32_t part) {
   const net::Layer& layer = network_.layers[step.layer];
   const std::uint32_t tag = tag_of(step.layer);
-  gather(step);
-  const std::vector<std::uint32_t> readers = workers(layer);
+  const QueueKind kind = runs_on(layer);
+  std::vector<std::uint32_t> workers;
+  for (std::uint32_t cluster = 0; cluster < plan_.participants; ++cluster) {
+    if (!plan_.chunk(network_, work_tensor(layer), cluster, part).empty()) {
+      workers.push_back(cluster);
+    }
+  }
+  if (workers.empty()) return;
   for (const Tile* tile : tiles_of(step.layer)) {
-    const bool streamed = tile != nullptr && !tile->resident;
-    const std::uint32_t buffer = streamed ? load_tile(*tile, readers) : 0;
-    const std::uint64_t offset =
-        streamed ? plan_.stream_buffer_offset + buffer * plan_.stream_buffer_bytes
-                 : (tile != nullptr ? tile->sram_offset : 0);
-    std::vector<std::optional<std::uint32_t>> first(plan_.participants);
-    for (std::uint32_t part = 0; part < plan_.chunks; ++part) {
-      for (const std::uint32_t cluster : readers) {
-        const RowRange rows = plan_.chunk(network_, work_tensor(layer), cluster, part);
-        if (rows.empty()) continue;
-        const std::uint32_t begin = run(cluster, runs_on(layer)).size();
-        if (!first[cluster]) first[cluster] = begin;
-        compute_on(layer, cluster, rows,
-                   {.tile = tile, .tile_address = address::sram_of(cluster) + offset}, tag);
+    StreamBuffer* buffer = tile != nullptr && !tile->resident ? &loaded(*tile) : nullptr;
+    std::uint64_t offset = tile != nullptr ? tile->sram_offset : 0;
+    if (buffer != nullptr) offset = buffer->offset;
+    for (const std::uint32_t cluster : workers) {
+      Stream& stream = run(cluster, kind);
+      const std::uint32_t first = stream.size();
+      compute_on(layer, cluster, plan_.chunk(network_, work_tensor(layer), cluster, part),
+                 {.tile = tile, .tile_address = address::sram_of(cluster) + offset}, tag);
+      if (buffer == nullptr) continue;
+      if (!buffer->last_use.contains(cluster)) {
+        run(0, QueueKind::load).signal(buffer->loaded_by, {semaphores_.tile_full(cluster)});
+        stream.wait(first, {semaphores_.tile_full(cluster)});
       }
+      buffer->last_use[cluster] = stream.size() - 1;
     }
-    if (!streamed) continue;
-    for (const std::uint32_t cluster : readers) {
-      Stream& stream = run(cluster, runs_on(layer));
-      stream.wait(*first[cluster], {semaphores_.tile_full(cluster)});
-      stream.signal(stream.size() - 1, {semaphores_.tile_free(buffer)});
+  }
+}
+
+/// Layers that follow each other, part by part: the queues take their work in the order given, so
+/// the part comes next whose queue can start it first by the plan's estimates.
+void Emitter::compute_all(const std::vector<const Step*>& steps) {
+  std::vector<std::size_t> next(plan_.chunks);  ///< step, by part
+  std::vector<double> ready(plan_.chunks);      ///< when the part's last layer ends
+  std::array<double, Dependencies::queues> free{};
+  for (std::size_t units = steps.size() * plan_.chunks; units != 0; --units) {
+    const std::size_t slowest = *std::ranges::min_element(next);
+    std::optional<std::uint32_t> best;
+    double start = 0;
+    for (std::uint32_t part = 0; part < plan_.chunks; ++part) {
+      if (next[part] == steps.size() || next[part] - slowest > plan_.lead) continue;
+      const auto queue =
+          static_cast<std::size_t>(runs_on(network_.layers[steps[next[part]]->layer]));
+      const double begin = std::max(free[queue], ready[part]);
+      if (best && begin >= start) continue;
+      best = part;
+      start = begin;
     }
+    const Step& step = *steps[next[*best]++];
+    const auto queue = static_cast<std::size_t>(runs_on(network_.layers[step.layer]));
+    free[queue] = ready[*best] = start + step.seconds / plan_.chunks;
+    compute(step, *best);
   }
 }
 
@@ -377,8 +414,9 @@ void Emitter::cache_store(const Step& step) {
   const net::Layer& layer = network_.layers[step.layer];
   const auto& store = std::get<net::CacheStore>(layer.op);
   const Bytes item = network_.tensor(store.cache).item_bytes();
-  for (const std::uint32_t cluster : workers(layer)) {
+  for (std::uint32_t cluster = 0; cluster < plan_.participants; ++cluster) {
     const RowRange rows = plan_.work(network_, layer, cluster);
+    if (rows.empty()) continue;
     isa::Copy copy;
     copy.src_offset = row_address(network_, plan_, store.in, cluster, rows.begin);
     copy.dst_offset = address::dram + plan_.cache_offset.at(store.cache) +
@@ -456,7 +494,12 @@ std::pair<Streams, Streams> Emitter::emit() {
   input_offset_ = block_offsets(network_, network_.inputs, nullptr);
   output_offset_ = block_offsets(network_, network_.outputs, nullptr);
   emit_init();
+  std::vector<const Step*> layers;
   for (const Step& step : plan_.steps) {
+    if (step.kind != Step::Kind::compute || step.barrier) {
+      compute_all(layers);
+      layers.clear();
+    }
     if (step.barrier) barrier();
     switch (step.kind) {
       case Step::Kind::receive:
@@ -466,7 +509,8 @@ std::pair<Streams, Streams> Emitter::emit() {
         step.from_host ? import_from_host(step) : import_from_chip(step);
         break;
       case Step::Kind::compute:
-        compute(step);
+        gather(step);
+        layers.push_back(&step);
         break;
       case Step::Kind::cache_store:
         cache_store(step);
@@ -479,11 +523,7 @@ std::pair<Streams, Streams> Emitter::emit() {
         break;
     }
   }
-  for (std::uint32_t buffer = 0; buffer < readers_.size(); ++buffer) {
-    if (readers_[buffer] == 0) continue;
-    Stream& load = run(0, QueueKind::load);
-    load.wait(load.add(isa::Sync{}, 0), {semaphores_.tile_free(buffer), readers_[buffer]});
-  }
+  compute_all(layers);
   return {std::move(init_), std::move(run_)};
 }
 

@@ -34,6 +34,35 @@ double conv_seconds(const net::Net& network, const net::Conv& conv, const Target
   return cycles / rows_in_parallel(out, target) / target.clock_hz;
 }
 
+/// What a layer asks of the vector unit: operations of its lanes and special lanes, bytes to
+/// permute.
+struct VectorWork {
+  double lanes = 0, special = 0, permuted = 0;
+};
+
+/// By models/vector/README.md.
+VectorWork vector_work(const net::Net& network, const net::Layer& layer) {
+  const net::Tensor& out = network.tensor(net::output_of(layer));
+  const auto results = static_cast<double>(out.shape.elements());
+  if (const auto* map = std::get_if<net::Map>(&layer.op)) {
+    const vector_functions::Row* function = vector_functions::find(map->function);
+    return {results * (2 + function->lane_ops), results * function->special_ops, 0};
+  }
+  if (std::holds_alternative<net::Softmax>(layer.op)) return {5 * results, results, 0};
+  if (std::holds_alternative<net::LayerNorm>(layer.op)) return {7 * results, 0, 0};
+  if (std::holds_alternative<net::Permute>(layer.op)) {
+    return {0, 0, static_cast<double>(out.bytes())};
+  }
+  if (const auto* pool = std::get_if<net::Pool>(&layer.op)) {
+    return {results * pool->kernel_h * pool->kernel_w, pool->average ? results : 0, 0};
+  }
+  if (const auto* reduce = std::get_if<net::Reduce>(&layer.op)) {
+    return {2 * results * network.tensor(reduce->in).shape.c, 0, 0};
+  }
+  if (std::holds_alternative<net::Resize>(layer.op)) return {10 * results, 0, 0};
+  return {results, 0, 0};
+}
+
 std::uint64_t crossing_bytes(const net::Net& network, std::uint32_t cut) {
   std::vector<bool> made(network.tensors.size());
   std::vector<bool> counted(network.tensors.size());
@@ -88,7 +117,9 @@ double estimate_seconds(const net::Net& network, const net::Layer& layer, const 
       seconds = std::max(seconds, static_cast<double>(b.bytes()) / target.dram_bandwidth);
     }
   } else if (!out.resident_in_dram) {
-    seconds = static_cast<double>(out.shape.elements()) / target.vector_lanes /
+    const VectorWork work = vector_work(network, layer);
+    seconds = std::max({work.lanes / target.vector_lanes, work.special / target.special_lanes,
+                        work.permuted / target.permute_bytes}) /
               rows_in_parallel(out.shape, target) / target.clock_hz;
   }
   return seconds + fixed_seconds;

@@ -189,28 +189,89 @@ class Gathering {
   std::set<net::TensorId> written_;  ///< caches, since the last barrier
 };
 
-/// Two parts where the vector queue has a share of the work that is worth hiding.
-std::uint32_t count_chunks(const net::Net& network, const Target& target, const ShardPlan& plan) {
+/// Sets the steps' estimates, and cuts the clusters' rows into parts where the vector queue has a
+/// share of the work that is worth hiding and the parts' weights can be read twice.
+void choose_parts(const net::Net& network, const Target& target, ShardPlan& plan) {
   constexpr double worthwhile = 0.15;
   double tensor = 0;
   double vector = 0;
-  for (std::uint32_t i = plan.stage.begin; i < plan.stage.end; ++i) {
-    const net::Layer& layer = network.layers[i];
-    const double seconds = estimate_seconds(network, layer, target, false);
-    (runs_on(layer) == isa::QueueKind::tensor ? tensor : vector) += seconds;
+  Bytes weights = 0;
+  for (Step& step : plan.steps) {
+    if (step.kind != Step::Kind::compute) continue;
+    const net::Layer& layer = network.layers[step.layer];
+    step.seconds = estimate_seconds(network, layer, target, false);
+    (runs_on(layer) == isa::QueueKind::tensor ? tensor : vector) += step.seconds;
+    if (const auto* conv = std::get_if<net::Conv>(&layer.op))
+      weights += weight_bytes(network, *conv);
   }
-  return std::min(tensor, vector) > worthwhile * std::max(tensor, vector) ? 2 : 1;
+  const double reading = static_cast<double>(weights) / target.dram_bandwidth;
+  const bool both = std::min(tensor, vector) > worthwhile * std::max(tensor, vector);
+  if (!both || (weights > target.sram_bytes && 2 * reading > tensor)) return;
+  // As many parts as leave each of them much longer than an instruction takes to start.
+  constexpr double shortest = 1e-6;
+  const double average = (tensor + vector) / static_cast<double>(plan.steps.size());
+  plan.chunks = average > 4 * shortest ? 4 : average > 2 * shortest ? 2 : 1;
+  if (plan.chunks > 1) plan.lead = 1;
 }
 
-void place_windows(ShardPlan& plan, Bytes base) {
-  std::vector<Lifetime> lifetimes;
-  for (const auto& [tensor, window] : plan.windows) {
-    lifetimes.push_back(
-        {.bytes = window.bytes, .first = window.first_step, .last = window.last_step});
+/// The operand that an element-wise layer may write its result over, element by element; none where
+/// there is no such operand.
+net::TensorId overwritable(const net::Net& network, const net::Layer& layer) {
+  const net::Tensor& out = network.tensor(net::output_of(layer));
+  const bool elementwise = std::holds_alternative<net::Map>(layer.op) ||
+                           std::holds_alternative<net::Softmax>(layer.op) ||
+                           std::holds_alternative<net::LayerNorm>(layer.op) ||
+                           std::holds_alternative<net::Lut>(layer.op);
+  if (!elementwise) return net::no_tensor;
+  for (const net::TensorId id : net::inputs_of(layer)) {
+    const net::Tensor& in = network.tensor(id);
+    if (in.shape == out.shape && in.item_bytes() == out.item_bytes() && !in.resident_in_dram) {
+      return id;
+    }
   }
+  return net::no_tensor;
+}
+
+/// Which windows share a buffer, by tensor: a result takes the place of the operand that it alone
+/// still needs.
+std::map<net::TensorId, net::TensorId> share_buffers(const net::Net& network,
+                                                     const ShardPlan& plan) {
+  std::map<net::TensorId, net::TensorId> buffer;
+  for (const auto& [tensor, window] : plan.windows) buffer[tensor] = tensor;
+  for (std::uint32_t index = 0; index < plan.steps.size(); ++index) {
+    const Step& step = plan.steps[index];
+    if (step.kind != Step::Kind::compute) continue;
+    const net::Layer& layer = network.layers[step.layer];
+    const net::TensorId in = overwritable(network, layer);
+    if (in == net::no_tensor) continue;
+    const net::TensorId out = net::output_of(layer);
+    const Window& from = plan.windows.at(in);
+    if (from.last_step == index && from.rows == plan.windows.at(out).rows) buffer[out] = buffer[in];
+  }
+  return buffer;
+}
+
+void place_windows(const net::Net& network, ShardPlan& plan, Bytes base) {
+  const auto buffers = share_buffers(network, plan);
+  std::map<net::TensorId, Lifetime> by_buffer;
+  for (const auto& [tensor, window] : plan.windows) {
+    const Lifetime own{.bytes = window.bytes,
+                       .first = window.first_step - std::min(window.first_step, plan.lead),
+                       .last = window.last_step + plan.lead};
+    const auto [found, fresh] = by_buffer.try_emplace(buffers.at(tensor), own);
+    Lifetime& all = found->second;
+    all = {.bytes = std::max(all.bytes, own.bytes),
+           .first = std::min(all.first, own.first),
+           .last = std::max(all.last, own.last)};
+  }
+  std::vector<Lifetime> lifetimes;
+  for (const auto& [tensor, lifetime] : by_buffer) lifetimes.push_back(lifetime);
   plan.peak_sram_bytes = base + allocate(lifetimes);
-  auto lifetime = lifetimes.begin();
-  for (auto& [tensor, window] : plan.windows) window.offset = base + (lifetime++)->offset;
+  auto placed = lifetimes.begin();
+  for (auto& [tensor, lifetime] : by_buffer) lifetime = *placed++;
+  for (auto& [tensor, window] : plan.windows) {
+    window.offset = base + by_buffer.at(buffers.at(tensor)).offset;
+  }
 }
 
 Bytes place_staging(const net::Net& network, const ShardPlan& plan,
@@ -286,10 +347,16 @@ ShardPlan plan_shard(const net::Net& network, const Target& target, const Stage&
   plan.stage = stage;
   plan.participants = count_participants(network, plan, target.clusters);
   plan.steps = make_steps(network, plan, transfers);
-  plan.chunks = count_chunks(network, target, plan);
+  choose_parts(network, target, plan);
   make_windows(network, plan);
   Gathering(network, plan).run();
-  place_windows(plan, place_staging(network, plan, transfers));
+  const Bytes staging = place_staging(network, plan, transfers);
+  place_windows(network, plan, staging);
+  if (plan.lead != 0 &&
+      plan.peak_sram_bytes > target.sram_bytes / 4 * 3) {  // leave room to weights
+    plan.lead = 0;
+    place_windows(network, plan, staging);
+  }
   if (plan.peak_sram_bytes > target.sram_bytes) {
     throw ModelError(
         "chip {}: the activations of layers '{}' to '{}' take {} bytes of each cluster's SRAM, "

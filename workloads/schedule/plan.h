@@ -46,6 +46,7 @@ struct Step {
   net::TensorId tensor = net::no_tensor;  ///< the others
   std::uint32_t transfer = 0;             ///< receive, import, send: index in the list of transfers
   bool from_host = false;                 ///< import
+  double seconds = 0;                     ///< compute: estimate
   std::vector<Gather> gathers;            ///< compute: before the work
   bool barrier = false;  ///< what other clusters did in front of it has to have ended
 };
@@ -83,6 +84,7 @@ struct ShardPlan {
   /// Each cluster does its rows of a layer in so many parts, so that tensor and vector queue can
   /// work on different parts at the same time.
   std::uint32_t chunks = 1;
+  std::uint32_t lead = 0;  ///< steps that one part may be ahead of another
   std::vector<Step> steps;
   std::map<net::TensorId, Window> windows;
   std::vector<Tile> tiles;                                       ///< in layer order

@@ -23,7 +23,9 @@ struct Target {
   std::uint32_t lanes = 16;
   std::uint32_t columns = 32;
   double clock_hz = 900e6;
-  double vector_lanes = 448;
+  double vector_lanes = 448;     ///< of one cluster
+  double special_lanes = 32;     ///< special functions a cycle
+  double permute_bytes = 64;     ///< a cycle
   double dram_bandwidth = 82e9;  ///< bytes per second, of one chip
   double noc_bandwidth = 204.8e9;
   double peer_bandwidth = 12e9;  ///< from chip to chip
