@@ -19,8 +19,8 @@ enum { SQE_BATCH = 8, MAX_PROGRAM_ENTRIES = 512 };
 struct submission {
   u32 opcode;
   u32 command_id;
-  u64 argument[4];
-  u64 zero[3];
+  u64 argument[5];
+  u64 zero[2];
 };
 
 struct completion {
@@ -48,12 +48,18 @@ _Static_assert(sizeof(struct submission) == SQE_BYTES, "layout of a submission")
 _Static_assert(sizeof(struct completion) == CQE_BYTES, "layout of a completion");
 _Static_assert(sizeof(struct program_entry) == PROGRAM_ENTRY_BYTES, "layout of a program entry");
 
-static struct submission batch[SQE_BATCH];
+struct batch {
+  struct submission entry[SQE_BATCH];
+  u32 count;
+};
+
+static struct batch batches[2];           // the one at hand, and the next as far as it is fetched
 static struct completion report;
 static struct program programs[PROGRAM_SLOTS];
 static u32 current_slot = PROGRAM_SLOTS;  // none
 static u32 sq_head;                       // entries taken
 static u32 completions;                   // entries posted
+static const struct submission* staged;   // run whose input has been copied ahead
 
 // The compiler makes calls to this for structures.
 void* memset(void* to, int value, unsigned long bytes) {
@@ -71,8 +77,7 @@ static u32 wait_for(u32 mask) {
   return pending;
 }
 
-// Copies with the control DMA; 0 on an address error.
-static int copy(u64 from, u64 to, u64 bytes) {
+static void start_copy(u64 from, u64 to, u64 bytes) {
   REG(DMA_SRC_LO) = (u32)from;
   REG(DMA_SRC_HI) = (u32)(from >> 32);
   REG(DMA_DST_LO) = (u32)to;
@@ -80,6 +85,11 @@ static int copy(u64 from, u64 to, u64 bytes) {
   REG(DMA_BYTES_LO) = (u32)bytes;
   REG(DMA_BYTES_HI) = (u32)(bytes >> 32);
   REG(DMA_START) = 1;
+}
+
+// Copies with the control DMA; 0 on an address error.
+static int copy(u64 from, u64 to, u64 bytes) {
+  start_copy(from, to, bytes);
   wait_for(IRQ_DMA);
   return REG(DMA_STATUS) == 2;
 }
@@ -148,16 +158,26 @@ static void read_fault(void) {
   report.fault_address = QUEUE(queue, FAULT_ADDRESS_LO) | (u64)QUEUE(queue, FAULT_ADDRESS_HI) << 32;
 }
 
-static u32 run(const struct submission* command) {
+// While a program runs, the control DMA copies the input of the run behind it to where its submission
+// says, so that it need not wait for the host's link.
+static u32 run(const struct submission* command, const struct submission* next) {
   const u64 slot = command->argument[0];
   if (slot >= PROGRAM_SLOTS) return STATUS_BAD_COMMAND;
   if (programs[slot].entries == 0) return STATUS_OK;
   if (current_slot != slot) select_program((u32)slot);
-  broadcast_base(BASE_INPUT, command->argument[1]);
+  broadcast_base(BASE_INPUT, command->argument[staged == command ? 4 : 1]);
   broadcast_base(BASE_OUTPUT, command->argument[2]);
+  staged = 0;
+  const int ahead = next != 0 && next->opcode == OP_RUN && next->argument[3] != 0;
   REG(IRQ_PENDING) = IRQ_QUEUES_DONE | IRQ_FAULT;
   REG(START_ALL) = 1;
-  if ((wait_for(IRQ_QUEUES_DONE | IRQ_FAULT) & IRQ_FAULT) == 0) return STATUS_OK;
+  if (ahead) start_copy(next->argument[1], next->argument[4], next->argument[3]);
+  u32 pending = 0;
+  while ((pending & (IRQ_QUEUES_DONE | IRQ_FAULT)) == 0 || (ahead && (pending & IRQ_DMA) == 0)) {
+    pending |= wait_for(IRQ_QUEUES_DONE | IRQ_FAULT | IRQ_DMA);
+  }
+  if (ahead && REG(DMA_STATUS) == 2) staged = next;
+  if ((pending & IRQ_FAULT) == 0) return STATUS_OK;
 
   read_fault();
   const u32 queues = REG(QUEUES);
@@ -168,7 +188,7 @@ static u32 run(const struct submission* command) {
   return STATUS_QUEUE_FAULT;
 }
 
-static u32 execute(const struct submission* command) {
+static u32 execute(const struct submission* command, const struct submission* next) {
   switch (command->opcode) {
     case OP_COPY:
       return copy(command->argument[0], command->argument[1], command->argument[2])
@@ -177,39 +197,58 @@ static u32 execute(const struct submission* command) {
     case OP_LOAD_PROGRAM:
       return load_program(command);
     case OP_RUN:
-      return run(command);
+      return run(command, next);
     default:
       return STATUS_BAD_COMMAND;
   }
 }
 
-// Fetches what stands contiguously in the ring, up to a batch; returns how many entries.
-static u32 fetch(u32 tail) {
+// Fetches what stands contiguously in the ring, up to a batch; 0 where the ring cannot be read.
+static int fetch(struct batch* batch) {
+  const u32 tail = REG(SQ_TAIL);
   const u32 entries = REG(SQ_ENTRIES);
   const u32 index = sq_head & (entries - 1);
   u32 count = tail - sq_head;
   if (count > entries - index) count = entries - index;
   if (count > SQE_BATCH) count = SQE_BATCH;
-  if (!copy(register_pair(SQ_BASE_LO) + (u64)index * SQE_BYTES, local(batch), count * SQE_BYTES)) {
+  batch->count = 0;
+  if (count == 0) return 1;
+  if (!copy(register_pair(SQ_BASE_LO) + (u64)index * SQE_BYTES, local(batch->entry),
+            count * SQE_BYTES)) {
     return 0;
   }
   sq_head += count;
-  return count;
+  batch->count = count;
+  return 1;
+}
+
+// The ring itself cannot be read: nobody to tell but the register.
+static void give_up(void) {
+  REG(READY) = 2;
+  for (;;) wait_for(IRQ_DOORBELL);
 }
 
 int main(void) {
   REG(READY) = 1;
+  struct batch* batch = &batches[0];
+  struct batch* behind = &batches[1];
   for (;;) {
-    u32 tail;
-    while ((tail = REG(SQ_TAIL)) == sq_head) wait_for(IRQ_DOORBELL);
-    const u32 count = fetch(tail);
-    if (count == 0) {  // the ring itself cannot be read: nobody to tell but the register
-      REG(READY) = 2;
-      for (;;) wait_for(IRQ_DOORBELL);
+    while (batch->count == 0) {
+      while (REG(SQ_TAIL) == sq_head) wait_for(IRQ_DOORBELL);
+      if (!fetch(batch)) give_up();
     }
-    for (u32 i = 0; i < count; ++i) {
+    behind->count = 0;
+    for (u32 i = 0; i < batch->count; ++i) {
+      const struct submission* next = &batch->entry[i + 1];
+      if (i + 1 == batch->count) {
+        if (!fetch(behind)) give_up();
+        next = behind->count != 0 ? &behind->entry[0] : 0;
+      }
       memset(&report, 0, sizeof report);
-      complete(batch[i].command_id, execute(&batch[i]));
+      complete(batch->entry[i].command_id, execute(&batch->entry[i], next));
     }
+    struct batch* done = batch;
+    batch = behind;
+    behind = done;
   }
 }

@@ -100,7 +100,8 @@ SimulationResult simulate(Machine& machine, const package::Package& package,
     return tag <= package.debug.size() ? package.debug[tag - 1].layer : std::string{};
   };
   const Patterns patterns(machine.card(), package);
-  Runtime runtime(machine.host(), machine.runtime_params(), package, functional);
+  Runtime runtime(machine.host(), machine.runtime_params(), package,
+                  machine.card().description().dram_bytes, functional);
   SimulationResult result;
   if (functional) result.outputs = make_outputs(package, samples.runs);
   std::chrono::steady_clock::time_point start;

@@ -8,6 +8,7 @@
 #include "models/base/error.h"
 #include "models/control/registers.h"
 #include "models/queue/execution_unit.h"
+#include "sim/stream_check.h"
 
 namespace steppe::sim {
 namespace {
@@ -48,6 +49,20 @@ std::string queue_name(const package::Target& target, std::uint32_t number) {
     return std::string(isa::queue_names[send ? 4 : 5]);
   }
   return fmt::format("cluster{}.{}", number / 4, isa::queue_names[number % 4]);
+}
+
+/// Whether the shard's run copies from the input block.
+bool reads_input(const package::Shard& shard) {
+  for (const package::Stream& stream : shard.run.streams) {
+    for (auto rest = stream_bytes(shard, stream); !rest.empty();) {
+      const isa::Decoded decoded = isa::decode(rest);
+      if (decoded.status != isa::DecodeStatus::ok) break;  // the queue will say what is wrong
+      const auto* copy = std::get_if<isa::Copy>(&decoded.instruction.operation);
+      if (copy != nullptr && copy->src_base == reg::BASE_INPUT) return true;
+      rest = rest.subspan(decoded.bytes);
+    }
+  }
+  return false;
 }
 
 std::string_view fault_text(std::uint32_t code) {
@@ -124,7 +139,7 @@ void ChipRings::start() {
 }
 
 std::uint32_t ChipRings::submit(std::uint32_t opcode,
-                                const std::array<std::uint64_t, 4>& arguments) {
+                                const std::array<std::uint64_t, 5>& arguments) {
   if (submitted_ - completed_ >= entries_) wait_for(submitted_ - entries_);
   const std::uint32_t id = submitted_++;
   const Submission submission{opcode, id, arguments, {}};
@@ -170,7 +185,7 @@ RuntimeParams::RuntimeParams(const Scope& scope)
 }
 
 Runtime::Runtime(Host& host, const RuntimeParams& params, const package::Package& package,
-                 bool functional)
+                 Bytes dram_bytes, bool functional)
     : host_(host), package_(package), functional_(functional), slots_(params.runs_in_flight) {
   for (const package::Shard& shard : package.shards) {
     rings_.push_back(std::make_unique<ChipRings>(host, shard.chip, params.ring_entries));
@@ -178,6 +193,13 @@ Runtime::Runtime(Host& host, const RuntimeParams& params, const package::Package
       return explain(chip, completion);
     };
   }
+  const Bytes block = align_up<Bytes>(package.input_block_bytes, 4096);
+  const Bytes used = align_up<Bytes>(package.target.dram_bytes, 4096);
+  if (dram_bytes >= used && 2 * block <= dram_bytes - used) {
+    staged_bytes_ = package.input_block_bytes;
+    staging_ = {address::dram + used, address::dram + used + block};
+  }
+  for (const package::Shard& shard : package.shards) reads_input_.push_back(reads_input(shard));
   for (Slot& slot : slots_) {
     slot.input = functional ? host.allocate(std::max<Bytes>(package.input_block_bytes, 1))
                             : host.reserve(std::max<Bytes>(package.input_block_bytes, 1));
@@ -260,7 +282,8 @@ void Runtime::submit(std::uint64_t run) {
   Slot& slot = slots_[run % slots_.size()];
   for (std::size_t shard = 0; shard < rings_.size(); ++shard) {
     slot.commands[shard] = rings_[shard]->submit(
-        reg::OP_RUN, {slot_run, Host::bus_address(slot.input), Host::bus_address(slot.output), 0});
+        reg::OP_RUN, {slot_run, Host::bus_address(slot.input), Host::bus_address(slot.output),
+                      reads_input_[shard] ? staged_bytes_ : 0, staging_[run % 2]});
   }
 }
 

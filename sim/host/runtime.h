@@ -19,8 +19,8 @@ namespace steppe::sim {
 struct Submission {
   std::uint32_t opcode = 0;
   std::uint32_t command_id = 0;
-  std::array<std::uint64_t, 4> argument{};
-  std::array<std::uint64_t, 3> zero{};
+  std::array<std::uint64_t, 5> argument{};
+  std::array<std::uint64_t, 2> zero{};
 };
 
 /// What firmware writes back.
@@ -42,7 +42,7 @@ class ChipRings {
   /// Waits for the firmware and tells it where its rings are. In a SystemC process.
   void start();
   /// Puts a command into the ring, waiting for room, and rings the doorbell. Returns its id.
-  std::uint32_t submit(std::uint32_t opcode, const std::array<std::uint64_t, 4>& arguments);
+  std::uint32_t submit(std::uint32_t opcode, const std::array<std::uint64_t, 5>& arguments);
   /// Waits until the command of that id, and so all before it, has completed. Throws MachineError
   /// with `explain`'s words where one failed.
   void wait_for(std::uint32_t command_id);
@@ -78,8 +78,10 @@ struct RuntimeParams {
 /// MachineErrors.
 class Runtime {
  public:
+  /// `dram_bytes`: of a chip. Where it has room behind what the package uses, inputs are copied
+  /// there ahead of their run.
   Runtime(Host& host, const RuntimeParams& params, const package::Package& package,
-          bool functional);
+          Bytes dram_bytes, bool functional);
 
   /// Boots, copies the segments, loads the programs, runs the init program.
   void load();
@@ -109,6 +111,9 @@ class Runtime {
   Host& host_;
   const package::Package& package_;
   bool functional_;
+  Bytes staged_bytes_ = 0;                         ///< of input copied ahead
+  std::array<std::uint64_t, 2> staging_{};         ///< where to, in DRAM, for runs in turn
+  std::vector<bool> reads_input_;                  ///< by shard
   std::vector<std::unique_ptr<ChipRings>> rings_;  ///< by shard
   std::vector<Slot> slots_;
 };

@@ -62,7 +62,7 @@ TEST_CASE("a ring of completions that is full holds firmware until the host has 
   TestHost& host = *bench.host;
   host.run([&] {
     host.start(0);
-    const std::array<std::uint64_t, 4> copy{host.address(input), address::dram, 1};
+    const std::array<std::uint64_t, 5> copy{host.address(input), address::dram, 1};
     for (int i = 0; i < 4; ++i) host.submit(0, reg::OP_COPY, copy);
     sc_core::wait(100, sc_core::SC_US);
     CHECK(host.messages(0) == 4);
@@ -82,7 +82,7 @@ TEST_CASE("bad commands complete with their status, and firmware goes on") {
   TestHost& host = *bench.host;
   host.run([&] {
     host.start(0);
-    const auto status = [&](std::uint32_t opcode, std::array<std::uint64_t, 4> args) {
+    const auto status = [&](std::uint32_t opcode, std::array<std::uint64_t, 5> args) {
       return host.command(0, opcode, args).status;
     };
     struct Entry {

@@ -65,6 +65,42 @@ TEST_CASE("a program of load, vector and store runs through the firmware, again 
   CHECK(host.messages(0) == 8);
 }
 
+TEST_CASE("a run's input is copied ahead while the run before it works") {
+  CardBench bench("s4");
+  bench.build();
+  TestHost& host = *bench.host;
+  constexpr std::uint64_t staging = address::dram + 0x100000;
+  host.run([&] {
+    host.start(0);
+    host.put(0, address::dram, increment_table());
+    host.load_program(0, 1, lut_program);
+    for (std::uint8_t i = 0; i < 64; ++i) *host.memory(input + i) = i;
+    // Two submissions, one doorbell: the first has nothing in front of it and reads the host, the
+    // second finds its input in DRAM.
+    const auto submit = [&](std::uint64_t to, bool ring) {
+      host.submit(0, reg::OP_RUN, {1, TestHost::address(input), TestHost::address(to), 64, staging},
+                  ring);
+    };
+    submit(output, false);
+    submit(output + 0x100, true);
+    CHECK(host.wait(0).status == reg::STATUS_OK);
+    CHECK(host.wait(0).status == reg::STATUS_OK);
+    const std::uint64_t back = input + 0x200;
+    host.command(0, reg::OP_COPY, {staging, TestHost::address(back), 64});
+    for (std::uint8_t i = 0; i < 64; ++i) {
+      CHECK(*host.memory(output + i) == i + 1);
+      CHECK(*host.memory(output + 0x100 + i) == i + 1);
+      CHECK(*host.memory(back + i) == i);
+    }
+    // An address where nothing is: the run reads the host's memory all the same.
+    submit(output, false);
+    host.submit(0, reg::OP_RUN,
+                {1, TestHost::address(input), TestHost::address(output), 64, 0xf0'0000'0000});
+    CHECK(host.wait(0).status == reg::STATUS_OK);
+    CHECK(host.wait(0).status == reg::STATUS_OK);
+  });
+}
+
 TEST_CASE("a tensor program: a 1 x 1 convolution without sparsity") {
   CardBench bench("s4");
   bench.build();

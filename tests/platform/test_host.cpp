@@ -93,13 +93,13 @@ void TestHost::start(std::uint32_t chip) {
 }
 
 std::uint32_t TestHost::submit(std::uint32_t chip, std::uint32_t opcode,
-                               std::array<std::uint64_t, 4> args, bool ring) {
+                               std::array<std::uint64_t, 5> args, bool ring) {
   ChipState& state = chips_[chip];
   REQUIRE(state.submitted - state.completed < ring_entries);
   struct {
     std::uint32_t opcode, id;
-    std::array<std::uint64_t, 4> args;
-    std::uint64_t zero[3];
+    std::array<std::uint64_t, 5> args;
+    std::uint64_t zero[2];
   } const entry{opcode, 1000 + state.submitted, args, {}};
   static_assert(sizeof entry == control::SQE_BYTES);
   std::memcpy(memory(rings(chip) + state.submitted % ring_entries * sizeof entry), &entry,
@@ -130,7 +130,7 @@ Completion TestHost::wait(std::uint32_t chip) {
 }
 
 Completion TestHost::command(std::uint32_t chip, std::uint32_t opcode,
-                             std::array<std::uint64_t, 4> args) {
+                             std::array<std::uint64_t, 5> args) {
   const std::uint32_t id = submit(chip, opcode, args);
   const Completion completion = wait(chip);
   CHECK(completion.command_id == id);

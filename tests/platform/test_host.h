@@ -64,13 +64,13 @@ class TestHost : public sc_core::sc_module {
   /// Waits for the firmware and hands it its rings.
   void start(std::uint32_t chip);
   /// Puts a command into the ring and rings the doorbell; returns its id.
-  std::uint32_t submit(std::uint32_t chip, std::uint32_t opcode, std::array<std::uint64_t, 4> args,
+  std::uint32_t submit(std::uint32_t chip, std::uint32_t opcode, std::array<std::uint64_t, 5> args,
                        bool ring = true);
   void ring_doorbell(std::uint32_t chip);
   /// The next completion, in order; consumes it.
   Completion wait(std::uint32_t chip);
   /// submit, then wait.
-  Completion command(std::uint32_t chip, std::uint32_t opcode, std::array<std::uint64_t, 4> args);
+  Completion command(std::uint32_t chip, std::uint32_t opcode, std::array<std::uint64_t, 5> args);
   /// Copies bytes to an address of the card by a command.
   void put(std::uint32_t chip, std::uint64_t to, const std::vector<std::uint8_t>& bytes);
   /// Assembles the streams into the chip's DRAM and loads them as the program of a slot.

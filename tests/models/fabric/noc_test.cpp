@@ -63,6 +63,31 @@ TEST_CASE("noc: four initiators at one target share its port and lose no bandwid
   CHECK(bench.stat("noc.initiator0.in.bytes") == 3 * 4096);
 }
 
+TEST_CASE("noc: a write to several slices leaves its port once and reaches all") {
+  NocBench bench;
+  constexpr std::uint64_t both = address::sram_of_first(2);
+  CHECK(write_time(bench.port(0), both, 4096) == 40'000);  // as to one of them
+  CHECK(bench.stat("noc.initiator0.in.bytes") == 4096);
+  CHECK(bench.stat("noc.slice0.out.bytes") == 4096);
+  CHECK(bench.stat("noc.slice1.out.bytes") == 4096);
+  // A slice that is busy holds the write up.
+  CHECK(write_time(bench.port(1), slice1, 4096) == 60'000);
+  CHECK(write_time(bench.port(2), both, 4096) == 80'000);
+  std::uint8_t value = 42;
+  sc_core::sc_time delay;
+  CHECK(bench.port(0).write(both + 5, &value, 1, delay));
+  CHECK(*bench.port(0).direct(slice0 + 5, 1) == 42);
+  CHECK(*bench.port(0).direct(slice1 + 5, 1) == 42);
+}
+
+TEST_CASE("noc: several slices cannot be read, nor written beyond those that there are") {
+  NocBench bench;
+  sc_core::sc_time delay;
+  CHECK(!bench.port(0).reserve(tlm::TLM_READ_COMMAND, address::sram_of_first(2), 4, delay));
+  CHECK(!bench.port(0).reserve(tlm::TLM_WRITE_COMMAND, address::sram_of_first(3), 4, delay));
+  CHECK(bench.port(0).direct(address::sram_of_first(2), 4) == nullptr);
+}
+
 TEST_CASE("noc: separate pairs do not disturb each other") {
   NocBench bench;
   CHECK(write_time(bench.port(0), slice0, 4096) == 40'000);

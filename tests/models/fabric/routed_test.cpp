@@ -152,3 +152,14 @@ TEST_CASE("noc routed: two and four initiators share a link evenly and lose noth
     CHECK(link.busy_ps() >= 10'000'000);
   }
 }
+
+TEST_CASE("noc, routed: a write to several slices takes every link of its tree once") {
+  NodesBench bench;
+  bench.build("ring", 4);
+  // From node 0: 0 itself, 1 one hop, 2 two hops over 1 (the lower of two ways as long). The last
+  // byte is at node 2 after two hops and its 20 ns on the way.
+  CHECK(write_time(*bench.ports[0], address::sram_of_first(3), 4096) == 20'000 + 2 * 20'000);
+  CHECK(bench.stat("noc.link_0_1.bytes") == 4096);
+  CHECK(bench.stat("noc.link_1_2.bytes") == 4096);
+  CHECK(bench.stat("noc.node0.in.bytes") == 4096);
+}
