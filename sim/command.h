@@ -2,12 +2,19 @@
 #pragma once
 
 #include <boost/program_options.hpp>
+#include <cstdint>
 #include <string>
 #include <vector>
 
 namespace steppe::sim {
 
 namespace options = boost::program_options;
+
+/// A whole number of an option: digits alone, and no less than 0.
+struct Whole {
+  std::uint64_t value = 0;
+};
+void validate(boost::any& value, const std::vector<std::string>& texts, Whole*, int);
 
 /// One subcommand: `run` returns the exit code and throws UserError for mistakes.
 struct Command {

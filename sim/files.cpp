@@ -5,29 +5,48 @@
 
 #include <cerrno>
 #include <cstdlib>
-#include <fstream>
+#include <memory>
 #include <system_error>
 
 #include "models/base/error.h"
+#include "workloads/package/atomic_file.h"
 
 namespace steppe::sim {
 
-void write_file(const std::filesystem::path& path, const std::string& contents) {
+namespace {
+
+/// A file whose bytes are written; `commit` puts it in its place.
+std::unique_ptr<package::AtomicFile> prepare(const std::filesystem::path& path,
+                                             const std::string& contents) {
   std::error_code error;
   if (path.has_parent_path()) std::filesystem::create_directories(path.parent_path(), error);
-  const std::filesystem::path temporary = path.string() + fmt::format(".{}.tmp", getpid());
-  std::ofstream file(temporary, std::ios::binary);
-  file << contents;
-  file.close();
-  if (file) std::filesystem::rename(temporary, path, error);
-  if (!file || error) {
-    std::filesystem::remove(temporary, error);
-    throw ConfigError("{}: the file cannot be written", path.string());
-  }
+  auto file = std::make_unique<package::AtomicFile>(path);
+  file->write({reinterpret_cast<const std::uint8_t*>(contents.data()), contents.size()});
+  return file;
+}
+
+}  // namespace
+
+void write_file(const std::filesystem::path& path, const std::string& contents) {
+  prepare(path, contents)->commit();
 }
 
 void write_files(const std::filesystem::path& folder, const Files& files) {
-  for (const auto& [name, contents] : files) write_file(folder / name, contents);
+  std::vector<std::unique_ptr<package::AtomicFile>> prepared;
+  for (const auto& [name, contents] : files) prepared.push_back(prepare(folder / name, contents));
+  for (const auto& file : prepared) file->commit();
+}
+
+void remove_others(const std::filesystem::path& folder, const std::string& extension,
+                   const Files& files) {
+  std::error_code error;
+  std::vector<std::filesystem::path> stale;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+    const std::string name = folder.filename() / entry.path().filename();
+    const bool ours = entry.is_regular_file(error) && entry.path().extension() == extension;
+    if (ours && !files.contains(name)) stale.push_back(entry.path());
+  }
+  for (const std::filesystem::path& path : stale) std::filesystem::remove(path, error);
 }
 
 std::filesystem::path folder_of(const std::filesystem::path& file) {

@@ -12,10 +12,15 @@ namespace steppe::sim {
 /// so that a run that fails leaves nothing behind.
 using Files = std::map<std::string, std::string>;
 
-/// Writes every file whole or not at all (a temporary name, then a rename), making folders as
+/// Writes all files whole or none of them (temporary names, then renames), making folders as
 /// needed. Throws ConfigError where it cannot.
 void write_files(const std::filesystem::path& folder, const Files& files);
 void write_file(const std::filesystem::path& path, const std::string& contents);
+
+/// Removes the files with that extension from a folder that are not among `files` by "folder/name":
+/// what an earlier run left there.
+void remove_others(const std::filesystem::path& folder, const std::string& extension,
+                   const Files& files);
 
 /// The folder that a file lies in; "." where its path names none.
 std::filesystem::path folder_of(const std::filesystem::path& file);

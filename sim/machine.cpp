@@ -9,7 +9,8 @@
 namespace steppe::sim {
 
 Machine::Machine(const MachineOptions& options)
-    : workers_(options.threads),
+    : limit_seconds_(options.limit_seconds),
+      workers_(options.threads),
       context_{.config = config_,
                .mode = options.mode,
                .timeline = options.timeline,
@@ -47,8 +48,14 @@ void Machine::run(const std::function<void()>& body) {
     ended = true;
     sc_core::sc_stop();
   });
-  sc_core::sc_start();
+  const sc_core::sc_time limit(limit_seconds_, sc_core::SC_SEC);
+  sc_core::sc_start(limit);
   if (failure) std::rethrow_exception(failure);
+  if (!ended && sc_core::sc_pending_activity()) {
+    throw MachineError(
+        "the run has not ended after {} s of simulated time; --limit sets another limit\n{}",
+        limit_seconds_, card_->deadlock_report());
+  }
   if (!ended) {
     throw MachineError("deadlock: nothing can happen any more, and the run has not ended\n{}",
                        card_->deadlock_report());

@@ -19,7 +19,8 @@ struct MachineOptions {
   std::vector<std::string> settings;  ///< path=value
   Mode mode = Mode::functional;
   Timeline* timeline = nullptr;
-  std::size_t threads = 1;  ///< for arithmetic; simulated time does not depend on them
+  double limit_seconds = 10;  ///< of simulated time
+  std::size_t threads = 1;    ///< for arithmetic; simulated time does not depend on them
 };
 
 /// A card in its host. A process holds one.
@@ -34,10 +35,11 @@ class Machine {
   [[nodiscard]] const RuntimeParams& runtime_params() const { return *runtime_params_; }
 
   /// Simulates until `body`, run as a process, has ended; throws what it throws, and MachineError
-  /// with who waits for whom where it can never end.
+  /// with who waits for whom where it can never end, or has not ended within the limit.
   void run(const std::function<void()>& body);
 
  private:
+  double limit_seconds_;
   Config config_;
   Workers workers_;
   SimContext context_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <charconv>
 #include <cstdio>
 #include <iostream>
 #include <sstream>
@@ -32,7 +33,7 @@ std::string help() {
   text +=
       "\n`steppe COMMAND --help` tells the options. Exit codes: 0 as expected, 1 a verdict fell,\n"
       "2 usage or configuration, 3 a package or model that cannot be taken, 4 the machine "
-      "faulted.\n";
+      "faulted, 70 a fault of steppe itself.\n";
   return text;
 }
 
@@ -73,11 +74,17 @@ int run_program(const std::vector<std::string>& arguments) {
   try {
     const int code = dispatch(arguments);
     std::cout.flush();
+    if (!std::cout || std::fflush(stdout) != 0) {
+      throw ConfigError("standard output cannot be written");
+    }
     return code;
   } catch (const UserError& error) {
     std::cout.flush();
     std::cerr << "steppe: error: " << error.what() << '\n';
     return error.exit_code();
+  } catch (const std::system_error& error) {
+    std::cerr << "steppe: error: " << error.what() << '\n';
+    return 2;
   } catch (const std::bad_alloc&) {
     std::cerr << "steppe: error: the host has no memory left for this\n";
     return 2;
@@ -86,6 +93,17 @@ int run_program(const std::vector<std::string>& arguments) {
               << "\nThis is a fault of steppe itself.\n";
     return 70;
   }
+}
+
+void validate(boost::any& value, const std::vector<std::string>& texts, Whole*, int) {
+  options::validators::check_first_occurrence(value);
+  const std::string& text = options::validators::get_single_string(texts);
+  Whole whole;
+  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), whole.value);
+  if (error != std::errc{} || rest != text.data() + text.size()) {
+    throw options::validation_error(options::validation_error::invalid_option_value, "", text);
+  }
+  value = whole;
 }
 
 bool parse_arguments(const std::vector<std::string>& arguments, const std::string& usage,

@@ -64,10 +64,10 @@ double SimulationResult::seconds() const {
   return static_cast<double>(ended.back() - submitted.front()) * 1e-12;
 }
 
-double SimulationResult::samples_per_second(std::uint64_t samples, std::uint32_t batch) const {
-  if (submitted.size() < 2) return static_cast<double>(samples) / latency_seconds();
+double SimulationResult::samples_per_second(std::uint32_t batch) const {
+  if (submitted.size() < 2) return batch / latency_seconds();
   const double flowing = static_cast<double>(ended.back() - submitted[1]) * 1e-12;
-  return static_cast<double>(samples - batch) / flowing;
+  return static_cast<double>(submitted.size() - 1) * batch / flowing;
 }
 
 namespace {
@@ -117,8 +117,9 @@ SimulationResult simulate(Machine& machine, const package::Package& package,
     };
     for (std::uint64_t run = 0; run < samples.runs; ++run) {
       // The run before the second ends first; after that only the oldest has to, for its slot.
-      while (result.ended.size() < run &&
-             (run == 1 || run - result.ended.size() >= runtime.runs_in_flight())) {
+      // A step of a sequence needs the step before.
+      const std::uint64_t together = package.stateful ? 1 : runtime.runs_in_flight();
+      while (result.ended.size() < run && (run == 1 || run - result.ended.size() >= together)) {
         finish(result.ended.size());
       }
       fill_inputs(runtime, package, samples, run);

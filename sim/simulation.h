@@ -24,9 +24,9 @@ struct SimulationResult {
   [[nodiscard]] double latency_seconds() const;
   /// From the first submission to the last end.
   [[nodiscard]] double seconds() const;
-  /// Samples per second while runs follow each other; those of the single run where there is but
-  /// one.
-  [[nodiscard]] double samples_per_second(std::uint64_t samples, std::uint32_t batch) const;
+  /// Samples per second of full batches, while runs follow each other; those of the single run
+  /// where there is but one.
+  [[nodiscard]] double samples_per_second(std::uint32_t batch) const;
 };
 
 /// Loads a package into the machine and runs all samples: the first run alone, then as many in

@@ -93,7 +93,8 @@ function(steppe_test name)
   add_executable(${name} ${ARG_SOURCES} ${main})
   _steppe_common(${name} ${ARGN})
   target_link_libraries(${name} PUBLIC doctest::doctest)
-  doctest_discover_tests(${name} TEST_PREFIX "${name}: " PROPERTIES TIMEOUT 300)
+  doctest_discover_tests(${name} TEST_PREFIX "${name}: " PROPERTIES TIMEOUT 300
+                         SKIP_REGULAR_EXPRESSION "skipped: ")
 endfunction()
 
 # Adds those of the named subfolders that are there.

@@ -14,29 +14,29 @@ int bench_command(const std::vector<std::string>& arguments) {
   std::string platform;
   std::string scenario;
   std::vector<std::string> settings;
-  std::uint64_t samples = 0;
+  Whole samples;
   options::options_description described("options");
   auto add = described.add_options();
   add("platform", options::value(&platform),
       "preset or YAML file; the package's own where not given");
   add("scenario", options::value(&scenario)->default_value("offline"),
-      "offline: all samples at once; singlestream: one after the other");
-  add("samples", options::value(&samples)->default_value(64), "how many");
+      "offline: samples are queued ahead (host.runs_in_flight); singlestream: one after the other");
+  add("samples", options::value(&samples)->default_value({64}, "64"), "how many");
   add("set", options::value(&settings), "path=value");
   options::variables_map values;
   if (!parse_arguments(arguments, "bench PKG [OPTION …]", described, "PKG", values)) return 0;
   if (scenario != "offline" && scenario != "singlestream") {
     throw ConfigError("--scenario {}: this version knows offline and singlestream", scenario);
   }
-  if (samples == 0) throw ConfigError("--samples 0: at least one sample is run");
+  if (samples.value == 0) throw ConfigError("--samples 0: at least one sample is run");
   const package::Package package = package::read(values["PKG"].as<std::string>());
   if (platform.empty()) platform = package.target.platform;
   if (scenario == "singlestream") settings.emplace_back("host.runs_in_flight=1");
   Machine machine({.platform = platform, .settings = settings, .mode = Mode::timing});
   check_target(package, machine.card().description());
   // Timing takes no values: only the number of runs counts.
-  const std::uint64_t runs = ceil_div<std::uint64_t>(samples, package.batch);
-  const Samples inputs{.runs = runs, .samples = samples};
+  const std::uint64_t runs = ceil_div<std::uint64_t>(samples.value, package.batch);
+  const Samples inputs{.runs = runs, .samples = samples.value};
   const SimulationResult result = simulate(machine, package, inputs);
 
   std::vector<double> latencies;
@@ -47,9 +47,9 @@ int bench_command(const std::vector<std::string>& arguments) {
   const auto percentile = [&](double share) {
     return latencies[static_cast<std::size_t>(share * static_cast<double>(latencies.size() - 1))];
   };
-  fmt::print("scenario           {}, {} samples on {}\n", scenario, samples, platform);
+  fmt::print("scenario           {}, {} samples on {}\n", scenario, samples.value, platform);
   fmt::print("throughput         {:.1f} samples per second\n",
-             result.samples_per_second(samples, package.batch));
+             result.samples_per_second(package.batch));
   fmt::print("latency            p50 {:.3f} us, p90 {:.3f} us, p99 {:.3f} us\n", percentile(0.5),
              percentile(0.9), percentile(0.99));
   return 0;

@@ -60,9 +60,26 @@ net::Type parse_precision(const std::string& text) {
   throw ConfigError("--precision {}: it has to be int8, bf16 or fp32", text);
 }
 
+/// Options that the kind of model has no use for are refused.
+void check_kind(const std::string& model, const options::variables_map& values) {
+  const bool zoo = model.starts_with("zoo:");
+  const auto given = [&](const char* option) {
+    return values.count(option) != 0 && !values[option].defaulted();
+  };
+  if (zoo && given("bind"))
+    throw ConfigError("--bind is for ONNX files; the zoo has --batch and --context");
+  for (const char* option : {"batch", "context"}) {
+    if (!zoo && given(option)) {
+      throw ConfigError("--{} is for models of the zoo; --bind sets the extents of an ONNX file",
+                        option);
+    }
+  }
+}
+
 std::optional<CompileOptions> parse(const Strings& arguments) {
   CompileOptions compile;
   std::string sparsity;
+  Whole batch, context;
   options::options_description described("options");
   auto add = described.add_options();
   add("output,o", options::value(&compile.out)->required(), "PKG: the package to write");
@@ -77,12 +94,13 @@ std::optional<CompileOptions> parse(const Strings& arguments) {
   add("partition", options::value(&compile.partition)->default_value("auto"),
       "auto or pipeline: layers in a row on each chip");
   add("calibrate", options::value(&compile.calibrate),
-      "NAME=FILE.npy: inputs that set the ranges of activations");
+      "NAME=FILE.npy, or a folder with NAME.npy for each input: inputs that set the ranges of "
+      "activations");
   add("weights", options::value(&compile.weights), "random:SEED in place of stub weights");
   add("bind", options::value(&compile.bindings),
       "NAME=N or INPUT.AXIS=N: an extent that the model leaves open");
-  add("batch", options::value(&compile.model.batch)->default_value(1), "of a zoo model");
-  add("context", options::value(&compile.model.context)->default_value(256),
+  add("batch", options::value(&batch)->default_value({1}, "1"), "of a zoo model");
+  add("context", options::value(&context)->default_value({256}, "256"),
       "tokens of context of a zoo model");
   add("timing-only", options::bool_switch(&compile.timing_only), "leave the weights' values out");
   add("reference", options::value(&compile.reference),
@@ -96,6 +114,14 @@ std::optional<CompileOptions> parse(const Strings& arguments) {
     return {};
   }
   compile.model.model = values["MODEL"].as<std::string>();
+  check_kind(compile.model.model, values);
+  const auto narrowed = [](const char* option, const Whole& whole) {
+    constexpr std::uint64_t most = 65536;
+    if (whole.value > most) throw ConfigError("--{} {}: at most {}", option, whole.value, most);
+    return static_cast<std::uint32_t>(whole.value);
+  };
+  compile.model.batch = narrowed("batch", batch);
+  compile.model.context = narrowed("context", context);
   compile.sparsity = parse_sparsity(sparsity);
   parse_precision(compile.precision);
   if (compile.partition != "auto" && compile.partition != "pipeline") {
@@ -150,11 +176,23 @@ passes::Sample run_inputs(const std::vector<InputShape>& shapes, const Samples& 
   return inputs;
 }
 
+/// Files by input; a folder stands for NAME.npy of every input in it.
+std::map<std::string, std::string> calibration_files(const CompileOptions& compile,
+                                                     const std::vector<InputShape>& shapes) {
+  if (compile.calibrate.size() != 1 || !std::filesystem::is_directory(compile.calibrate.front())) {
+    return split_pairs("calibrate", compile.calibrate);
+  }
+  std::map<std::string, std::string> files;
+  for (const InputShape& shape : shapes) {
+    files[shape.name] = compile.calibrate.front() + "/" + file_name(shape.name) + ".npy";
+  }
+  return files;
+}
+
 std::vector<passes::Sample> calibration(const CompileOptions& compile, const graph::Graph& graph) {
   if (compile.calibrate.empty()) return {};
   const std::vector<InputShape> shapes = input_shapes(graph);
-  const Samples samples =
-      load_samples(shapes, split_pairs("calibrate", compile.calibrate), 1, 1, 1);
+  const Samples samples = load_samples(shapes, calibration_files(compile, shapes), 1, 1, 1);
   std::vector<passes::Sample> all;
   for (std::uint64_t run = 0; run < samples.runs; ++run) {
     all.push_back(run_inputs(shapes, samples, run));
@@ -202,17 +240,17 @@ References compute_references(const graph::Graph& graph, const net::Net& network
   return all;
 }
 
-void write_references(const CompileOptions& compile, const References& references) {
+void write_references(const CompileOptions& compile, const References& references,
+                      const std::optional<npy::Array>& labels) {
   Files files;
   for (std::size_t i = 0; i < references.names.size(); ++i) {
     const std::string name = file_name(references.names[i]);
     files[name + ".npy"] = npy::format(references.compiled[i]);
     files[name + ".float.npy"] = npy::format(references.real[i]);
   }
-  if (!compile.labels.empty()) {
-    const npy::Array labels = npy::read(compile.labels);
-    const double real = top1_accuracy(references.real.front(), labels, compile.labels);
-    const double compiled = top1_accuracy(references.compiled.front(), labels, compile.labels);
+  if (labels) {
+    const double real = top1_accuracy(references.real.front(), *labels, compile.labels);
+    const double compiled = top1_accuracy(references.compiled.front(), *labels, compile.labels);
     fmt::print("accuracy           float model {:.2f}%, compiled model {:.2f}% of {} samples\n",
                100 * real, 100 * compiled, references.samples);
     const nlohmann::ordered_json accuracy{
@@ -260,6 +298,9 @@ int compile_command(const Strings& arguments) {
     throw ConfigError("--input and --labels go with --reference");
   }
 
+  std::optional<npy::Array> labels;
+  if (!compile.labels.empty()) labels = npy::read(compile.labels);
+
   passes::LowerReport lowered;
   passes::LowerOptions lowering{.sparsity = compile.sparsity,
                                 .precision = parse_precision(compile.precision),
@@ -277,7 +318,10 @@ int compile_command(const Strings& arguments) {
   fmt::print("package            {} ({:.2f} MB{})\n", compile.out,
              static_cast<double>(std::filesystem::file_size(compile.out)) * 1e-6,
              timing_only ? ", sizes only" : "");
-  if (references) write_references(compile, *references);
+  if (timing_only && !compile.timing_only) {
+    fmt::print("weights            the model holds none; --weights random:SEED draws some\n");
+  }
+  if (references) write_references(compile, *references, labels);
   return 0;
 }
 

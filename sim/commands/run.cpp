@@ -18,6 +18,7 @@
 #include "sim/report/utilisation.h"
 #include "sim/report/verdict.h"
 #include "sim/simulation.h"
+#include "sim/stream_check.h"
 
 namespace steppe::sim {
 namespace {
@@ -31,15 +32,18 @@ struct RunOptions {
   std::string mode;
   Strings inputs, golden, settings;
   std::string labels, out, trace;
-  std::uint64_t samples = 1;
+  std::optional<std::uint64_t> samples;  ///< a full batch where not given
   std::uint64_t seed = 1;
   std::uint64_t threads = 0;
+  double limit_seconds = 10;
   bool queues = false;
   bool resources = false;
 };
 
 std::optional<RunOptions> parse(const Strings& arguments) {
   RunOptions run;
+  Whole samples, seed, threads;
+  std::string limit;
   options::options_description described("options");
   auto add = described.add_options();
   add("platform", options::value(&run.platform),
@@ -47,14 +51,16 @@ std::optional<RunOptions> parse(const Strings& arguments) {
   add("mode", options::value(&run.mode)->default_value("functional"),
       "functional: values are computed; timing: sizes only, same cycles");
   add("input", options::value(&run.inputs), "NAME=FILE.npy; a longer first axis is more samples");
-  add("samples", options::value(&run.samples)->default_value(1),
-      "how many to draw where no input is given");
-  add("seed", options::value(&run.seed)->default_value(1), "of inputs that are drawn");
+  add("samples", options::value(&samples),
+      "how many to draw where no input is given; one batch where this is not given");
+  add("seed", options::value(&seed)->default_value({1}, "1"), "of inputs that are drawn");
   add("golden", options::value(&run.golden),
       "NAME=FILE.npy: an output has to equal it bit for bit");
   add("labels", options::value(&run.labels), "FILE.npy: top-1 accuracy of the first output");
   add("set", options::value(&run.settings), "path=value: a parameter, see `steppe params`");
-  add("threads", options::value(&run.threads)->default_value(0),
+  add("limit", options::value(&limit)->default_value("10s"),
+      "simulated time after which a run that has not ended is given up");
+  add("threads", options::value(&threads)->default_value({0}, "0"),
       "for arithmetic; 0: as many as there are processors. Results do not depend on it");
   add("queues", options::bool_switch(&run.queues), "print where the time of each queue went");
   add("resources", options::bool_switch(&run.resources),
@@ -68,7 +74,21 @@ std::optional<RunOptions> parse(const Strings& arguments) {
   if (run.mode != "functional" && run.mode != "timing") {
     throw ConfigError("--mode {}: there are functional and timing", run.mode);
   }
-  if (run.samples == 0) throw ConfigError("--samples 0: at least one sample is run");
+  run.seed = seed.value;
+  run.threads = threads.value;
+  run.limit_seconds = detail::parse_number(limit, "s", "--limit " + limit);
+  if (!(run.limit_seconds > 0)) throw ConfigError("--limit {}: it has to be positive", limit);
+  if (values.count("samples") != 0) {
+    if (samples.value == 0) throw ConfigError("--samples 0: at least one sample is run");
+    if (!run.inputs.empty()) {
+      throw ConfigError("--samples goes with drawn inputs; with --input the files say how many");
+    }
+    run.samples = samples.value;
+  }
+  if (run.mode == "timing" && (!run.golden.empty() || !run.labels.empty())) {
+    throw ConfigError(
+        "--golden and --labels look at values; a timing run has none, --mode functional has");
+  }
   return run;
 }
 
@@ -121,7 +141,8 @@ struct Report {
 
 Report make_report(const RunOptions& run, const package::Package& package, Machine& machine,
                    const Samples& samples, const SimulationResult& result,
-                   const std::map<std::string, npy::Array>& golden) {
+                   const std::map<std::string, npy::Array>& golden,
+                   const std::optional<npy::Array>& labels) {
   Report report;
   for (std::size_t i = 0; i < result.outputs.size(); ++i) {
     const auto expected = golden.find(package.outputs[i].name);
@@ -130,8 +151,8 @@ Report make_report(const RunOptions& run, const package::Package& package, Machi
         compare("golden " + expected->first, expected->second, result.outputs[i]));
     report.pass = report.pass && report.verdicts.back().pass;
   }
-  if (!run.labels.empty() && !result.outputs.empty()) {
-    report.accuracy = top1_accuracy(result.outputs.front(), npy::read(run.labels), run.labels);
+  if (labels && !result.outputs.empty()) {
+    report.accuracy = top1_accuracy(result.outputs.front(), *labels, run.labels);
   }
   const StatRegistry& stats = machine.context().stats;
   if (const double wrong = stats.sum("card.", ".pattern_mismatches"); wrong > 0) {
@@ -160,7 +181,7 @@ Report make_report(const RunOptions& run, const package::Package& package, Machi
   summary["simulated_cycles"] = std::llround(result.seconds() * card.clock_hz);
   summary["load_seconds"] = static_cast<double>(result.load_ps) * 1e-12;
   summary["seconds_per_inference"] = result.latency_seconds();
-  summary["samples_per_second"] = result.samples_per_second(samples.samples, package.batch);
+  summary["samples_per_second"] = result.samples_per_second(package.batch);
   summary["dense_macs"] = package.dense_macs * samples.runs;
   summary["effective_macs"] = package.effective_macs * samples.runs;
   if (report.accuracy) summary["accuracy"] = *report.accuracy;
@@ -190,12 +211,10 @@ void print(const RunOptions& run, const package::Package& package, const Samples
     fmt::print("accuracy           {:.2f}% of {} samples on the card\n", 100 * *report.accuracy,
                samples.samples);
   }
-  const bool tokens = package.model.starts_with("gptj");
   fmt::print("simulated time     {} an inference (the first, alone)\n",
              format_seconds(result.latency_seconds()));
-  fmt::print("throughput         {:.1f} {} per second\n",
-             result.samples_per_second(samples.samples, package.batch),
-             tokens ? "tokens" : "samples");
+  fmt::print("throughput         {:.1f} {} per second\n", result.samples_per_second(package.batch),
+             package.stateful ? "tokens" : "samples");
   fmt::print("{}", format_line(report.roofline));
   fmt::print("{}", format_line(report.energy));
   fmt::print("\n{}", format_table(report.chips));
@@ -233,30 +252,39 @@ int run_command(const Strings& arguments) {
   const package::Package package = package::read(run.package);
   const bool functional = run.mode == "functional";
   if (functional && package.timing_only) {
-    throw ConfigError(
-        "{}: the package was compiled with --timing-only and holds no values; run it with --mode "
-        "timing",
-        run.package);
+    throw ConfigError("{}: the package holds sizes and no values; run it with --mode timing",
+                      run.package);
   }
   if (run.platform.empty()) run.platform = package.target.platform;
   if (!run.out.empty()) check_writable(run.out);
   if (!run.trace.empty()) check_writable(folder_of(run.trace));
+  try {
+    check_streams(package);
+  } catch (const PackageError& error) {
+    throw PackageError("{}: {}", run.package, error.what());
+  }
   const std::map<std::string, npy::Array> golden = read_golden(run, package);
-  const Samples samples = load_samples(input_shapes(package), split_pairs("input", run.inputs),
-                                       package.batch, run.samples, run.seed);
+  std::optional<npy::Array> labels;
+  if (!run.labels.empty()) labels = npy::read(run.labels);
+  const Samples samples =
+      load_samples(input_shapes(package), split_pairs("input", run.inputs), package.batch,
+                   run.samples.value_or(package.batch), run.seed);
   PerfettoTrace trace;
   Machine machine({.platform = run.platform,
                    .settings = run.settings,
                    .mode = functional ? Mode::functional : Mode::timing,
                    .timeline = run.trace.empty() ? nullptr : &trace,
+                   .limit_seconds = run.limit_seconds,
                    .threads = functional ? thread_count(run.threads) : 1});
   check_target(package, machine.card().description());
   const SimulationResult result = simulate(machine, package, samples);
-  const Report report = make_report(run, package, machine, samples, result, golden);
+  const Report report = make_report(run, package, machine, samples, result, golden, labels);
   print(run, package, samples, result, report);
   if (!run.trace.empty()) write_file(run.trace, trace.bytes());
   if (!run.out.empty()) {
-    write_files(run.out, result_files(package, machine, result, report));
+    const Files files = result_files(package, machine, result, report);
+    write_files(run.out, files);
+    remove_others(std::filesystem::path(run.out) / "outputs", ".npy", files);
     fmt::print("\nresults            {}\n", run.out);
   }
   return report.pass ? 0 : 1;

@@ -108,6 +108,11 @@ int asm_command(const Strings& arguments) {
   }
   const std::string file = values["FILE"].as<std::string>();
   std::map<std::string, Section> sections = split_sections(file);
+  if (sections.empty()) {
+    throw ConfigError(
+        "{}: no stream is in it; each begins with a line like '{}run chip 0, cluster 0, load'",
+        file, marker);
+  }
   package::Package package = package::read(base);
   std::map<std::uint32_t, std::vector<std::uint8_t>> streams;  // by chip
   for (package::Shard& shard : package.shards) {

@@ -64,15 +64,35 @@ TEST_CASE("an operand outside the cluster's SRAM ends with 4 and names layer and
       "that the unit cannot reach: 0x900000800");
 }
 
-TEST_CASE("a semaphore that nobody signals ends with 4 and says who waits for it") {
+TEST_CASE("a wait that can never end is told with who waits for it") {
+  Scratch scratch;
+  // An instruction that waits for its own signal: the tokens add up, but nobody gives the first.
+  const std::string package = changed_package(scratch, "run chip 0, cluster 1, tensor", "wait ",
+                                              "wait 900 signal 900 wait ");
+  expect_fault(scratch, package,
+               "card.chip0.cluster1.tensor.queue waits at offset 0x0 of layer '/stem/Conv' for 1 "
+               "token(s) of semaphore 900, which holds 0");
+}
+
+TEST_CASE("a semaphore that nobody signals is told before anything is run") {
   Scratch scratch;
   const std::string package =
       changed_package(scratch, "run chip 0, cluster 1, tensor", "wait ", "wait 900 wait ");
-  expect_fault(
-      scratch, package,
-      "card.chip0.cluster1.tensor.queue waits at offset 0x0 of layer '/stem/Conv' for 1 "
-      "token(s) of semaphore 900, which holds 0\n  nothing that is left to run signals it");
-  const Outcome judged = run_steppe("check " + package);
-  CHECK(judged.exit_code == 3);
-  CHECK(judged.output.find("semaphore") != std::string::npos);
+  for (const std::string command : {"check ", "run "}) {
+    const Outcome judged = run_steppe(command + package);
+    CHECK(judged.exit_code == 3);
+    CHECK(judged.output.find("semaphore 900") != std::string::npos);
+  }
+}
+
+TEST_CASE("a run that goes on and on is given up at the limit") {
+  Scratch scratch;
+  REQUIRE(run_steppe("compile " + digits("digits.onnx") + " -o " + scratch / "digits.shards")
+              .exit_code == 0);
+  const Outcome run = run_steppe(
+      "run " + scratch / "digits.shards --samples 50 --limit 100us --out " + scratch / "out");
+  INFO(run.output);
+  CHECK(run.exit_code == 4);
+  CHECK(run.output.find("--limit") != std::string::npos);
+  CHECK(!std::filesystem::exists(scratch / "out"));
 }

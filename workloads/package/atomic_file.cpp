@@ -15,9 +15,27 @@
 
 namespace steppe::package {
 
-AtomicFile::AtomicFile(std::filesystem::path path)
-    : path_(std::move(path)), temporary_(path_.string() + ".XXXXXX") {
-  if (std::error_code ignored; std::filesystem::is_directory(path_, ignored)) fail(EISDIR);
+namespace {
+
+/// Where the bytes go: through symbolic links, so that the link stays and its target is replaced.
+std::filesystem::path target_of(const std::filesystem::path& path) {
+  std::error_code error;
+  if (!std::filesystem::is_symlink(path, error)) return path;
+  std::filesystem::path target = std::filesystem::weakly_canonical(path, error);
+  return error ? path : target;
+}
+
+}  // namespace
+
+AtomicFile::AtomicFile(const std::filesystem::path& path)
+    : path_(target_of(path)), temporary_(path_.string() + ".XXXXXX") {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path_, ignored)) fail(EISDIR);
+  // A rename would put a file into the place of a device or pipe.
+  if (std::filesystem::exists(path_, ignored) &&
+      !std::filesystem::is_regular_file(path_, ignored)) {
+    throw ConfigError("cannot write '{}': it is there and no regular file", path_.string());
+  }
   descriptor_ = ::mkstemp(temporary_.data());
   if (descriptor_ < 0) fail(errno);
   // mkstemp makes a private file; a package has the permissions that any new file gets.

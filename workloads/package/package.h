@@ -107,6 +107,8 @@ struct Package {
   Target target;
   bool timing_only = false;  ///< weights and constants are absent
   std::uint32_t batch = 1;   ///< samples in one run
+  /// A run needs what the run before it left in DRAM: one step of a sequence after another.
+  bool stateful = false;
   std::vector<Port> inputs;
   std::vector<Port> outputs;
   Bytes input_block_bytes = 0;

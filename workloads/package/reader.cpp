@@ -112,6 +112,7 @@ class Reader {
                        .dram_bytes = target->dram_bytes()};
     package_.timing_only = manifest.timing_only();
     package_.batch = manifest.batch();
+    package_.stateful = manifest.stateful();
     package_.inputs = read_ports(manifest.inputs());
     package_.outputs = read_ports(manifest.outputs());
     package_.input_block_bytes = manifest.input_block_bytes();

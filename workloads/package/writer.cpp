@@ -32,12 +32,13 @@ class ManifestBuilder {
       debug.push_back(wire::CreateDebugEntry(builder_, builder_.CreateString(entry.layer),
                                              builder_.CreateVectorOfStrings(entry.nodes)));
     }
-    builder_.Finish(wire::CreateManifestDirect(
-                        builder_, format_version, package_.model.c_str(), package_.compiler.c_str(),
-                        target, package_.timing_only, package_.batch, &inputs, &outputs,
-                        package_.input_block_bytes, package_.output_block_bytes,
-                        package_.dense_macs, package_.effective_macs, &shards, &channels, &debug),
-                    wire::ManifestIdentifier());
+    builder_.Finish(
+        wire::CreateManifestDirect(
+            builder_, format_version, package_.model.c_str(), package_.compiler.c_str(), target,
+            package_.timing_only, package_.batch, &inputs, &outputs, package_.input_block_bytes,
+            package_.output_block_bytes, package_.dense_macs, package_.effective_macs, &shards,
+            &channels, &debug, package_.stateful),
+        wire::ManifestIdentifier());
     return builder_.Release();
   }
 

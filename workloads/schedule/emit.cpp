@@ -106,6 +106,8 @@ class Emitter {
   void import_from_chip(const Step& step);
   void compute(const Step& step, std::uint32_t part);
   void compute_all(const std::vector<const Step*>& steps);
+  bool reads(const net::Layer& layer, std::uint32_t part, net::TensorId in,
+             std::uint32_t other) const;
   void compute_on(const net::Layer& layer, std::uint32_t cluster, const RowRange& rows,
                   Operands operands, std::uint32_t tag);
   void gather(const Step& step);
@@ -384,18 +386,46 @@ void Emitter::compute(const Step& step, std::uint32_t part) {
   }
 }
 
+/// Whether a part of a layer needs rows of another part of a tensor.
+bool Emitter::reads(const net::Layer& layer, std::uint32_t part, net::TensorId in,
+                    std::uint32_t other) const {
+  for (std::uint32_t cluster = 0; cluster < plan_.participants; ++cluster) {
+    const RowRange work = plan_.chunk(network_, work_tensor(layer), cluster, part);
+    const RowRange there = plan_.chunk(network_, in, cluster, other);
+    if (!intersect(needed_rows(network_, layer, in, work), there).empty()) return true;
+  }
+  return false;
+}
+
 /// Layers that follow each other, part by part: the queues take their work in the order given, so
-/// the part comes next whose queue can start it first by the plan's estimates.
+/// the part comes next whose queue can start it first by the plan's estimates. A part stands behind
+/// all that it reads, of other parts too.
 void Emitter::compute_all(const std::vector<const Step*>& steps) {
+  std::map<net::TensorId, std::size_t> maker;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    maker[net::output_of(network_.layers[steps[i]->layer])] = i;
+  }
   std::vector<std::size_t> next(plan_.chunks);  ///< step, by part
   std::vector<double> ready(plan_.chunks);      ///< when the part's last layer ends
   std::array<double, Dependencies::queues> free{};
+  const auto emitted = [&](std::uint32_t part) {
+    const net::Layer& layer = network_.layers[steps[next[part]]->layer];
+    for (const net::TensorId in : net::inputs_of(layer)) {
+      const auto made = maker.find(in);
+      if (made == maker.end()) continue;
+      for (std::uint32_t other = 0; other < plan_.chunks; ++other) {
+        if (next[other] <= made->second && reads(layer, part, in, other)) return false;
+      }
+    }
+    return true;
+  };
   for (std::size_t units = steps.size() * plan_.chunks; units != 0; --units) {
     const std::size_t slowest = *std::ranges::min_element(next);
     std::optional<std::uint32_t> best;
     double start = 0;
     for (std::uint32_t part = 0; part < plan_.chunks; ++part) {
       if (next[part] == steps.size() || next[part] - slowest > plan_.lead) continue;
+      if (next[part] != slowest && !emitted(part)) continue;
       const auto queue =
           static_cast<std::size_t>(runs_on(network_.layers[steps[next[part]]->layer]));
       const double begin = std::max(free[queue], ready[part]);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 
 #include "models/numerics/numerics.h"
 
@@ -80,6 +81,23 @@ std::uint64_t crossing_bytes(const net::Net& network, std::uint32_t cut) {
   return bytes;
 }
 
+/// Cuts that would part the layers which write and read one DRAM-resident tensor: it lies on one
+/// chip.
+std::vector<bool> parts_a_cache(const net::Net& network) {
+  std::map<net::TensorId, std::uint32_t> first;
+  std::vector<bool> forbidden(network.layers.size() + 1);
+  for (std::uint32_t i = 0; i < network.layers.size(); ++i) {
+    std::vector<net::TensorId> touched = net::inputs_of(network.layers[i]);
+    touched.push_back(net::output_of(network.layers[i]));
+    for (const net::TensorId tensor : touched) {
+      if (!network.tensor(tensor).resident_in_dram) continue;
+      const std::uint32_t begin = first.try_emplace(tensor, i).first->second;
+      std::fill(forbidden.begin() + begin + 1, forbidden.begin() + i + 1, true);
+    }
+  }
+  return forbidden;
+}
+
 }  // namespace
 
 numerics::RecordShape record_shape(const net::Net& network, const net::Conv& conv) {
@@ -152,8 +170,10 @@ std::vector<Stage> partition(const net::Net& network, const Target& target) {
   std::vector<std::vector<double>> best(stages + 1, std::vector<double>(count + 1, never));
   std::vector<std::vector<std::uint32_t>> from(stages + 1, std::vector<std::uint32_t>(count + 1));
   best[0][0] = 0;
+  const std::vector<bool> forbidden = parts_a_cache(network);
   for (std::uint32_t s = 1; s <= stages; ++s) {
     for (std::uint32_t end = s; end <= count; ++end) {
+      if (forbidden[end]) continue;
       for (std::uint32_t begin = s - 1; begin < end; ++begin) {
         const double slowest = std::max(best[s - 1][begin], stage_seconds(begin, end));
         if (slowest < best[s][end]) {
@@ -163,9 +183,12 @@ std::vector<Stage> partition(const net::Net& network, const Target& target) {
       }
     }
   }
-  std::vector<Stage> result(stages);
+  // Fewer stages where no more can be cut.
+  std::uint32_t used = stages;
+  while (best[used][count] == never) --used;
+  std::vector<Stage> result(used);
   std::uint32_t end = count;
-  for (std::uint32_t s = stages; s > 0; --s) {
+  for (std::uint32_t s = used; s > 0; --s) {
     const std::uint32_t begin = from[s][end];
     result[s - 1] = {begin, end, stage_seconds(begin, end)};
     end = begin;

@@ -127,6 +127,8 @@ package::Package compile(const net::Net& network, const Target& target, const Op
                     .sram_bytes = target.sram_bytes};
   package.timing_only = options.timing_only;
   package.batch = options.batch;
+  package.stateful =
+      std::ranges::any_of(network.tensors, [](const net::Tensor& t) { return t.resident_in_dram; });
   package.inputs = make_ports(network, network.inputs, package.input_block_bytes);
   package.outputs = make_ports(network, network.outputs, package.output_block_bytes);
   count_macs(network, package);
