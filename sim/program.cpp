@@ -101,7 +101,7 @@ void validate(boost::any& value, const std::vector<std::string>& texts, Whole*, 
   Whole whole;
   const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), whole.value);
   if (error != std::errc{} || rest != text.data() + text.size()) {
-    throw options::validation_error(options::validation_error::invalid_option_value, "", text);
+    throw options::invalid_option_value(text);
   }
   value = whole;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <doctest/doctest.h>
+#include <sys/stat.h>
 
 #include <cstdio>
 #include <random>
@@ -63,6 +64,78 @@ TEST_CASE("usage and configuration mistakes end with 2 and name what was meant")
            "sparsity");
   }
   CHECK(!std::filesystem::exists(scratch / "x"));
+}
+
+TEST_CASE("options that would do nothing are refused, not ignored") {
+  Scratch scratch;
+  const std::string package = compile_digits(scratch);
+  const std::string onnx = "compile " + digits("digits.onnx") + " -o " + scratch / "x ";
+  expect(onnx + "--batch 8", 2, "--bind");
+  expect(onnx + "--context 8", 2, "--context");
+  expect("compile zoo:gemm-1024 --bind N=1 -o " + scratch / "x", 2, "--batch");
+  const std::string timing = "run " + package + " --mode timing ";
+  expect(timing + "--labels " + digits("labels.npy"), 2, "--mode functional");
+  expect(timing + "--golden logits=x.npy", 2, "--mode functional");
+  expect("run " + package + " --samples 3 --input image=" + digits("images.npy"), 2, "--samples");
+  CHECK(!std::filesystem::exists(scratch / "x"));
+}
+
+TEST_CASE("numbers are taken as they are or not at all") {
+  Scratch scratch;
+  const std::string package = compile_digits(scratch);
+  for (const std::string wrong : {"-1", "1.5", "99999999999999999999", "3x", "0x3"}) {
+    for (const std::string option : {"--samples", "--seed", "--threads"}) {
+      expect("run " + package + " " + option + " " + wrong, 2, wrong);
+    }
+    expect("compile zoo:gemm-1024 -o " + scratch / "x --batch " + wrong, 2, wrong);
+    expect("bench " + package + " --samples " + wrong, 2, wrong);
+  }
+  expect("compile zoo:gemm-1024 -o " + scratch / "x --batch 4294967297", 2, "at most");
+  expect("run " + package + " --limit 0s", 2, "positive");
+}
+
+TEST_CASE("what is there and no regular file is not written over") {
+  Scratch scratch;
+  const std::string package = compile_digits(scratch);
+  const std::string pipe = scratch / "pipe";
+  REQUIRE(mkfifo(pipe.c_str(), 0600) == 0);
+  expect("compile " + digits("digits.onnx") + " -o " + pipe, 2, "no regular file");
+  expect("run " + package + " --trace " + pipe, 2, "no regular file");
+  CHECK(std::filesystem::is_fifo(pipe));
+  // A link stays a link; what it points to is written.
+  const std::string link = scratch / "link";
+  std::filesystem::create_symlink("target.shards", link);
+  CHECK(run_steppe("compile " + digits("digits.onnx") + " -o " + link).exit_code == 0);
+  CHECK(std::filesystem::is_symlink(link));
+  CHECK(std::filesystem::is_regular_file(scratch / "target.shards"));
+}
+
+TEST_CASE("inputs are read before the work, outputs of earlier runs do not stay") {
+  Scratch scratch;
+  const std::string package = compile_digits(scratch);
+  expect("run " + package + " --labels missing.npy --out " + scratch / "out", 2, "missing.npy");
+  expect("compile " + digits("digits.onnx") + " -o " + scratch / "x --reference " +
+             scratch / "reference --labels missing.npy",
+         2, "missing.npy");
+  CHECK(!std::filesystem::exists(scratch / "x"));
+  std::filesystem::create_directories(scratch / "out/outputs");
+  write_file(scratch / "out/outputs/stale.npy", "old");
+  write_file(scratch / "out/outputs/mine.txt", "mine");
+  REQUIRE(run_steppe("run " + package + " --out " + scratch / "out").exit_code == 0);
+  CHECK(!std::filesystem::exists(scratch / "out/outputs/stale.npy"));
+  CHECK(std::filesystem::exists(scratch / "out/outputs/mine.txt"));
+  CHECK(std::filesystem::exists(scratch / "out/outputs/logits.npy"));
+}
+
+TEST_CASE("a text without streams makes no package") {
+  Scratch scratch;
+  const std::string package = compile_digits(scratch);
+  write_file(scratch / "empty.txt", "");
+  const std::string rest = " --package " + package + " -o " + scratch / "x";
+  expect("asm " + scratch / "empty.txt" + rest, 2, "no stream");
+  expect("asm " + scratch.path().string() + rest, 2, scratch.path().string());
+  CHECK(!std::filesystem::exists(scratch / "x"));
+  if (std::filesystem::exists("/dev/full")) expect("params > /dev/full", 2, "");
 }
 
 TEST_CASE("a broken model ends with 3") {

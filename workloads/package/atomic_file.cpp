@@ -18,11 +18,12 @@ namespace steppe::package {
 namespace {
 
 /// Where the bytes go: through symbolic links, so that the link stays and its target is replaced.
-std::filesystem::path target_of(const std::filesystem::path& path) {
+std::filesystem::path target_of(std::filesystem::path path) {
   std::error_code error;
-  if (!std::filesystem::is_symlink(path, error)) return path;
-  std::filesystem::path target = std::filesystem::weakly_canonical(path, error);
-  return error ? path : target;
+  for (int links = 0; links < 40 && std::filesystem::is_symlink(path, error); ++links) {
+    path = path.parent_path() / std::filesystem::read_symlink(path, error);
+  }
+  return path;
 }
 
 }  // namespace
