@@ -53,7 +53,6 @@ class Queue : public sc_core::sc_module {
   /// Called in the queue's process when a stream has ended, faulted or was aborted.
   std::function<void(Queue&)> on_stop;
 
-  [[nodiscard]] isa::QueueKind queue_kind() const { return kind_; }
   [[nodiscard]] std::uint32_t chip() const { return chip_; }
   [[nodiscard]] const std::string& path() const { return path_; }
   [[nodiscard]] std::uint64_t busy_ps() const { return busy_.value; }

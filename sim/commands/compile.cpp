@@ -151,7 +151,6 @@ schedule::Target make_target(const CompileOptions& compile) {
           .special_lanes = card.special_lanes,
           .permute_bytes = card.permute_bytes,
           .dram_bandwidth = card.dram_bandwidth,
-          .noc_bandwidth = card.noc_port_bandwidth,
           .peer_bandwidth = card.chip_link_bandwidth};
 }
 

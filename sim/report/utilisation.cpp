@@ -14,7 +14,7 @@ struct Cause {
   const char* words;
 };
 constexpr std::array causes{
-    Cause{"stall_load", "weights (load DMA)"},
+    Cause{"stall_load", "inputs, weights (load DMA)"},
     Cause{"stall_store", "rows and barrier (store DMA)"},
     Cause{"stall_tensor", "tensor engines"},
     Cause{"stall_vector", "vector unit"},

@@ -151,7 +151,6 @@ package::Package compile(const net::Net& network, const Target& target, const Op
                                 .first_layer = network.layers[plan.stage.begin].name,
                                 .last_layer = network.layers[plan.stage.end - 1].name,
                                 .layers = plan.stage.end - plan.stage.begin,
-                                .estimated_seconds = plan.stage.seconds,
                                 .weight_bytes = plan.weight_bytes,
                                 .resident_bytes = plan.resident_bytes,
                                 .peak_sram_bytes = plan.peak_sram_bytes});

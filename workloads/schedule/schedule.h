@@ -27,7 +27,6 @@ struct Target {
   double special_lanes = 32;     ///< special functions a cycle
   double permute_bytes = 64;     ///< a cycle
   double dram_bandwidth = 82e9;  ///< bytes per second, of one chip
-  double noc_bandwidth = 204.8e9;
   double peer_bandwidth = 12e9;  ///< from chip to chip
 };
 
@@ -42,7 +41,6 @@ struct ShardReport {
   std::string first_layer;
   std::string last_layer;
   std::uint32_t layers = 0;
-  double estimated_seconds = 0;
   Bytes weight_bytes = 0;    ///< in DRAM
   Bytes resident_bytes = 0;  ///< of them, kept in every cluster's SRAM
   Bytes peak_sram_bytes = 0;
