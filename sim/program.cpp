@@ -16,6 +16,8 @@ namespace {
 const std::vector<Command>& commands() {
   static const std::vector<Command> all{
       {"compile", "turns a model into a shard package", compile_command},
+      {"calibrate", "finds the ranges of a model's activations and the error of each layer",
+       calibrate_command},
       {"check", "judges a package without running it", check_command},
       {"disasm", "prints the command streams of a package", disasm_command},
       {"asm", "makes a package from such a print", asm_command},

@@ -7,9 +7,8 @@
 #include "sim/command.h"
 #include "sim/files.h"
 #include "sim/machine.h"
-#include "sim/model_source.h"
+#include "sim/model_arguments.h"
 #include "sim/report/verdict.h"
-#include "sim/samples.h"
 #include "workloads/graph/float_executor.h"
 #include "workloads/package/package.h"
 #include "workloads/passes/lower.h"
@@ -22,116 +21,41 @@ namespace {
 using Strings = std::vector<std::string>;
 
 struct CompileOptions {
-  ModelOptions model;
-  std::string out, target, precision, partition, weights, reference, labels;
-  Strings settings, calibrate, inputs, bindings;
-  net::Sparsity sparsity;
+  ModelArguments model;
+  std::string out, target, partition, reference, labels;
+  Strings settings, inputs;
   bool timing_only = false;
 };
 
-net::Sparsity parse_sparsity(const std::string& text) {
-  const Strings ratios{"1", "2", "4", "8", "16", "32"};
-  if (std::ranges::find(ratios, text) != ratios.end()) {
-    return net::balanced(static_cast<std::uint32_t>(std::stoul(text)));
-  }
-  const std::string unstructured = "unstructured:";
-  if (text.starts_with(unstructured)) {
-    const double share =
-        detail::parse_number(text.substr(unstructured.size()), "", "--sparsity " + text);
-    if (share > 0 && share < 1) {
-      return {.encoding = numerics::Encoding::bitmap, .density = share};
-    }
-  } else if (text.ends_with(":32")) {
-    const std::uint64_t kept = parse_whole("--sparsity " + text, text.substr(0, text.size() - 3));
-    if (kept >= 1 && kept < numerics::block) {
-      return {.encoding = numerics::Encoding::indexed, .kept = static_cast<std::uint32_t>(kept)};
-    }
-  }
-  throw ConfigError(
-      "--sparsity {}: 1, 2, 4, 8, 16, 32, N:32 with N from 1 to 31, or unstructured:SHARE with a "
-      "share between 0 and 1 are right",
-      text);
-}
-
-net::Type parse_precision(const std::string& text) {
-  for (const net::Type type : {net::Type::int8, net::Type::bf16, net::Type::fp32}) {
-    if (text == net::name_of(type)) return type;
-  }
-  throw ConfigError("--precision {}: it has to be int8, bf16 or fp32", text);
-}
-
-/// Options that the kind of model has no use for are refused.
-void check_kind(const std::string& model, const options::variables_map& values) {
-  const bool zoo = model.starts_with("zoo:");
-  const auto given = [&](const char* option) {
-    return values.count(option) != 0 && !values[option].defaulted();
-  };
-  if (zoo && given("bind"))
-    throw ConfigError("--bind is for ONNX files; the zoo has --batch and --context");
-  for (const char* option : {"batch", "context"}) {
-    if (!zoo && given(option)) {
-      throw ConfigError("--{} is for models of the zoo; --bind sets the extents of an ONNX file",
-                        option);
-    }
-  }
-}
-
 std::optional<CompileOptions> parse(const Strings& arguments) {
   CompileOptions compile;
-  std::string sparsity;
-  Whole batch, context;
   options::options_description described("options");
   auto add = described.add_options();
   add("output,o", options::value(&compile.out)->required(), "PKG: the package to write");
   add("target", options::value(&compile.target)->default_value("s30"),
       "preset or YAML file to compile for");
   add("set", options::value(&compile.settings), "path=value: a parameter of the target");
-  add("sparsity", options::value(&sparsity)->default_value("16"),
-      "1, 2, 4, 8, 16 or 32: one weight in so many is kept; N:32: N in each block of 32; "
-      "unstructured:SHARE: the largest, wherever they are");
-  add("precision", options::value(&compile.precision)->default_value("int8"),
-      "int8, bf16, or fp32: products of bf16, all else fp32");
   add("partition", options::value(&compile.partition)->default_value("auto"),
       "auto or pipeline: layers in a row on each chip");
-  add("calibrate", options::value(&compile.calibrate),
-      "NAME=FILE.npy, or a folder with NAME.npy for each input: inputs that set the ranges of "
-      "activations");
-  add("weights", options::value(&compile.weights), "random:SEED in place of stub weights");
-  add("bind", options::value(&compile.bindings),
-      "NAME=N or INPUT.AXIS=N: an extent that the model leaves open");
-  add("batch", options::value(&batch)->default_value({1}, "1"), "of a zoo model");
-  add("context", options::value(&context)->default_value({256}, "256"),
-      "tokens of context of a zoo model");
   add("timing-only", options::bool_switch(&compile.timing_only), "leave the weights' values out");
   add("reference", options::value(&compile.reference),
       "DIR: write what the card has to return for --input, and the float model's answer");
   add("input", options::value(&compile.inputs), "NAME=FILE.npy: inputs of --reference");
   add("labels", options::value(&compile.labels), "FILE.npy: top-1 accuracy of both");
+  compile.model.describe(described);
   options::variables_map values;
   if (!parse_arguments(arguments,
                        "compile MODEL -o PKG [OPTION …]   (MODEL: an ONNX file or zoo:NAME)",
                        described, "MODEL", values)) {
     return {};
   }
-  compile.model.model = values["MODEL"].as<std::string>();
-  check_kind(compile.model.model, values);
-  const auto narrowed = [](const char* option, const Whole& whole) {
-    constexpr std::uint64_t most = 65536;
-    if (whole.value > most) throw ConfigError("--{} {}: at most {}", option, whole.value, most);
-    return static_cast<std::uint32_t>(whole.value);
-  };
-  compile.model.batch = narrowed("batch", batch);
-  compile.model.context = narrowed("context", context);
-  compile.sparsity = parse_sparsity(sparsity);
-  parse_precision(compile.precision);
+  compile.model.finish(values);
+  if (compile.model.reads_table() && values.count("calibrate") != 0) {
+    throw ConfigError("--calibrate sets ranges that the table of --calibration holds already");
+  }
   if (compile.partition != "auto" && compile.partition != "pipeline") {
     throw ConfigError("--partition {}: this version knows auto and pipeline", compile.partition);
   }
-  for (const std::string& binding : compile.bindings) {
-    const auto [name, extent] = split_pair("bind", binding);
-    compile.model.bindings[name] = parse_whole("--bind " + binding, extent);
-  }
-  compile.model.random_seed = parse_weights(compile.weights);
   return compile;
 }
 
@@ -152,51 +76,6 @@ schedule::Target make_target(const CompileOptions& compile) {
           .permute_bytes = card.permute_bytes,
           .dram_bandwidth = card.dram_bandwidth,
           .peer_bandwidth = card.chip_link_bandwidth};
-}
-
-std::vector<InputShape> input_shapes(const graph::Graph& graph) {
-  std::vector<InputShape> shapes;
-  for (const graph::ValueId id : graph.inputs) {
-    const graph::Value& value = graph.value(id);
-    shapes.push_back({value.name, {value.shape.begin(), value.shape.end()}});
-  }
-  return shapes;
-}
-
-/// One run's inputs by name.
-passes::Sample run_inputs(const std::vector<InputShape>& shapes, const Samples& samples,
-                          std::uint64_t run) {
-  passes::Sample inputs;
-  for (std::size_t i = 0; i < shapes.size(); ++i) {
-    const std::size_t elements = samples.inputs[i].size() / samples.runs;
-    const auto part = samples.input(i, run, elements);
-    inputs[shapes[i].name] = {part.begin(), part.end()};
-  }
-  return inputs;
-}
-
-/// Files by input; a folder stands for NAME.npy of every input in it.
-std::map<std::string, std::string> calibration_files(const CompileOptions& compile,
-                                                     const std::vector<InputShape>& shapes) {
-  if (compile.calibrate.size() != 1 || !std::filesystem::is_directory(compile.calibrate.front())) {
-    return split_pairs("calibrate", compile.calibrate);
-  }
-  std::map<std::string, std::string> files;
-  for (const InputShape& shape : shapes) {
-    files[shape.name] = compile.calibrate.front() + "/" + file_name(shape.name) + ".npy";
-  }
-  return files;
-}
-
-std::vector<passes::Sample> calibration(const CompileOptions& compile, const graph::Graph& graph) {
-  if (compile.calibrate.empty()) return {};
-  const std::vector<InputShape> shapes = input_shapes(graph);
-  const Samples samples = load_samples(shapes, calibration_files(compile, shapes), 1, 1, 1);
-  std::vector<passes::Sample> all;
-  for (std::uint64_t run = 0; run < samples.runs; ++run) {
-    all.push_back(run_inputs(shapes, samples, run));
-  }
-  return all;
 }
 
 /// Outputs of the compiled and of the float model for all samples.
@@ -288,7 +167,7 @@ int compile_command(const Strings& arguments) {
   check_writable(folder_of(compile.out));
   if (!compile.reference.empty()) check_writable(compile.reference);
   const schedule::Target target = make_target(compile);
-  const graph::Graph graph = load_model(compile.model);
+  const graph::Graph graph = load_model(compile.model.model());
   const std::vector<InputShape> shapes = input_shapes(graph);
   std::optional<Samples> samples;
   if (!compile.reference.empty()) {
@@ -301,15 +180,13 @@ int compile_command(const Strings& arguments) {
   if (!compile.labels.empty()) labels = npy::read(compile.labels);
 
   passes::LowerReport lowered;
-  passes::LowerOptions lowering{.sparsity = compile.sparsity,
-                                .precision = parse_precision(compile.precision),
-                                .samples = calibration(compile, graph)};
+  passes::LowerOptions lowering = compile.model.lowering(graph);
   lowering.timing_only = compile.timing_only;
   const net::Net network = passes::lower(graph, lowering, &lowered);
   const bool timing_only = compile.timing_only || holds_shapes_only(network);
   schedule::Report report;
   const package::Package package = schedule::compile(
-      network, target, {.batch = compile.model.batch, .timing_only = timing_only}, &report);
+      network, target, {.batch = compile.model.model().batch, .timing_only = timing_only}, &report);
   std::optional<References> references;
   if (samples) references = compute_references(graph, network, *samples);
   print(package, lowered, report);

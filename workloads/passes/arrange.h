@@ -35,8 +35,9 @@ struct LayerSource {
 /// A network with shapes and references, and what is needed to fill in its numbers.
 struct Layout {
   net::Net net;
-  std::vector<LayerSource> sources;    ///< by layer
-  std::vector<graph::ValueId> values;  ///< by tensor: whose range it has; no_value for copies
+  std::vector<LayerSource> sources;       ///< by layer
+  std::vector<graph::ValueId> values;     ///< by tensor: whose range it has; no_value for copies
+  std::map<graph::ValueId, View> places;  ///< of values that lie in one piece
 };
 
 /// An array in one piece, or concatenated along an axis from several.
@@ -69,6 +70,11 @@ class Arranger {
   void bind(graph::ValueId value, Pieces pieces) { places_[value] = std::move(pieces); }
   /// Throws ModelError for a constant: the card has none as tensors.
   Pieces pieces(graph::ValueId value);
+  /// As it is; null where it has no place.
+  [[nodiscard]] const Pieces* find(graph::ValueId value) const {
+    const auto found = places_.find(value);
+    return found == places_.end() ? nullptr : &found->second;
+  }
   [[nodiscard]] const net::Tensor& tensor(net::TensorId id) const { return layout_.net.tensor(id); }
   [[nodiscard]] bool fills_tensor(const View& view) const;
 

@@ -96,7 +96,8 @@ Sample random_sample(const graph::Graph& graph, std::uint64_t seed) {
   return sample;
 }
 
-std::vector<Range> calibrate(const graph::Graph& graph, const std::vector<Sample>& samples) {
+std::vector<Range> calibrate(const graph::Graph& graph, const std::vector<Sample>& samples,
+                             const RangeMethod& method) {
   const std::vector<bool> masked = masked_values(graph);
   std::vector<Range> ranges(graph.values.size());
   graph::FloatExecutor executor(graph);
@@ -105,6 +106,22 @@ std::vector<Range> calibrate(const graph::Graph& graph, const std::vector<Sample
     for (graph::ValueId id = 0; id < graph.values.size(); ++id) {
       ranges[id].include(range_of(executor.value(id), masked[id]));
     }
+  }
+  if (method.kind == RangeMethod::Kind::minmax) return ranges;
+
+  std::vector<Histogram> histograms;
+  for (const Range& range : ranges) histograms.emplace_back(range.magnitude());
+  for (const Sample& sample : samples) {
+    executor.run(sample);
+    for (graph::ValueId id = 0; id < graph.values.size(); ++id) {
+      if (masked[id] || graph.value(id).constant) continue;
+      for (const float value : executor.value(id)) histograms[id].add(value);
+    }
+  }
+  for (graph::ValueId id = 0; id < graph.values.size(); ++id) {
+    if (masked[id] || graph.value(id).constant || histograms[id].limit == 0.0F) continue;
+    const float clip = threshold(histograms[id], method);
+    ranges[id] = {std::max(ranges[id].low, -clip), std::min(ranges[id].high, clip)};
   }
   return ranges;
 }

@@ -96,6 +96,12 @@ Layout lay_out(const Graph& graph, const std::vector<Step>& steps, net::Type typ
   }
   arranger.want(std::nullopt);
   for (const ValueId value : graph.outputs) add_output(graph, arranger, value);
+  for (ValueId value = 0; value < graph.values.size(); ++value) {
+    if (const Pieces* pieces = arranger.find(value);
+        pieces != nullptr && pieces->views.size() == 1) {
+      arranger.layout().places.emplace(value, pieces->views.front());
+    }
+  }
   return std::move(arranger.layout());
 }
 

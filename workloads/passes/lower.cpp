@@ -51,10 +51,42 @@ void describe(const net::Net& net, const std::vector<Range>& ranges, LowerReport
   }
 }
 
+std::vector<net::Type> node_types(const graph::Graph& graph, const LowerOptions& options) {
+  std::vector<net::Type> types(graph.nodes.size(), options.precision);
+  std::set<std::string> unknown = options.in_bf16;
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    if (!options.in_bf16.contains(graph.nodes[i].name)) continue;
+    unknown.erase(graph.nodes[i].name);
+    if (options.precision == net::Type::int8) types[i] = net::Type::bf16;
+  }
+  if (!unknown.empty()) {
+    throw ModelError("there is no node '{}' to keep in bf16", *unknown.begin());
+  }
+  return types;
+}
+
+/// The ranges of a table, by value; every value that has a tensor has to be in it.
+std::vector<Range> given_ranges(const graph::Graph& graph, const Layout& layout,
+                                const std::map<std::string, Range>& table) {
+  std::vector<Range> ranges(graph.values.size());
+  for (std::size_t id = 0; id < graph.values.size(); ++id) {
+    const auto found = table.find(graph.values[id].name);
+    if (found != table.end()) ranges[id] = found->second;
+  }
+  for (std::size_t i = 0; i < layout.values.size(); ++i) {
+    const graph::ValueId id = layout.values[i];
+    if (id == graph::no_value || layout.net.tensors[i].type != net::Type::int8) continue;
+    if (!table.contains(graph.value(id).name)) {
+      throw ModelError("the calibration table has no range for value '{}'", graph.value(id).name);
+    }
+  }
+  return ranges;
+}
+
 }  // namespace
 
 net::Net lower(const graph::Graph& graph, const LowerOptions& options, LowerReport* report) {
-  const std::vector<net::Type> types(graph.nodes.size(), options.precision);
+  const std::vector<net::Type> types = node_types(graph, options);
   const std::vector<Step> steps = fuse(graph, types);
   Layout layout = lay_out(graph, steps, options.precision);
   graph::Graph pruned = graph;
@@ -62,11 +94,15 @@ net::Net lower(const graph::Graph& graph, const LowerOptions& options, LowerRepo
   std::vector<Range> ranges(layout.net.tensors.size());
   const bool timing = options.timing_only || lacks_data(graph);
   const bool drawn = options.samples.empty();
+  std::vector<Range> values;
   if (!timing) {
-    std::vector<Range> values;
     if (options.precision == net::Type::int8) {
-      values = calibrate(pruned,
-                         drawn ? std::vector{random_sample(graph, options.seed)} : options.samples);
+      values =
+          options.ranges.empty()
+              ? calibrate(pruned,
+                          drawn ? std::vector{random_sample(graph, options.seed)} : options.samples,
+                          options.method)
+              : given_ranges(graph, layout, options.ranges);
     }
     ranges = set_quantisations(layout, values);
     quantise(pruned, steps, values, layout);
@@ -74,12 +110,23 @@ net::Net lower(const graph::Graph& graph, const LowerOptions& options, LowerRepo
   net::check(layout.net);
   if (report != nullptr) {
     *report = {};
-    const bool calibrated = !timing && options.precision == net::Type::int8;
+    const bool calibrated =
+        !timing && options.precision == net::Type::int8 && options.ranges.empty();
     report->samples = !calibrated ? 0
                       : drawn     ? 1
                                   : static_cast<std::uint32_t>(options.samples.size());
     report->random_samples = drawn && calibrated;
     describe(layout.net, ranges, *report);
+    for (const graph::ValueId id : layout.values) {
+      if (id < values.size()) report->values[graph.value(id).name] = values[id];
+    }
+    for (const auto& [value, view] : layout.places) {
+      ValuePlace place{value, view.tensor, view.offset, {}};
+      for (const Axis& axis : view.axes) {
+        place.steps.insert(place.steps.end(), axis.begin(), axis.end());
+      }
+      report->places.push_back(std::move(place));
+    }
   }
   return std::move(layout.net);
 }

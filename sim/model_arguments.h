@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "sim/command.h"
+#include "sim/model_source.h"
+#include "sim/samples.h"
+#include "workloads/passes/lower.h"
+
+namespace steppe::sim {
+
+/// Names and shapes of a model's inputs.
+std::vector<InputShape> input_shapes(const graph::Graph& graph);
+/// One run's inputs by name.
+passes::Sample run_inputs(const std::vector<InputShape>& shapes, const Samples& samples,
+                          std::uint64_t run);
+
+/// The options by which `compile` and `calibrate` take a model and its numbers.
+class ModelArguments {
+ public:
+  void describe(options::options_description& described);
+  /// Reads what was given for MODEL and the options. Throws ConfigError for what is wrong, or of no
+  /// use to this kind of model.
+  void finish(const options::variables_map& values);
+
+  [[nodiscard]] const ModelOptions& model() const { return model_; }
+  [[nodiscard]] const std::string& method() const { return calibration_; }
+  [[nodiscard]] bool reads_table() const;  ///< ranges come from a file
+  /// Inputs that set the ranges, or that ranges are measured with; none where none are given.
+  [[nodiscard]] std::vector<passes::Sample> samples(const graph::Graph& graph) const;
+  /// What `passes::lower` is to do, samples and tables read.
+  [[nodiscard]] passes::LowerOptions lowering(const graph::Graph& graph) const;
+
+ private:
+  ModelOptions model_;
+  std::string sparsity_, precision_, calibration_, weights_;
+  std::vector<std::string> calibrate_, bindings_;
+  Whole batch_, context_;
+};
+
+}  // namespace steppe::sim

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "workloads/passes/lower.h"
+
+namespace steppe::sim {
+
+/// How far a layer's result is from the float model's.
+struct LayerError {
+  std::string name;
+  std::string kind;
+  std::vector<std::string> nodes;
+  std::string type;     ///< of the result
+  double decibels = 0;  ///< signal over noise, all samples together; infinite without noise
+  bool output = false;  ///< of the network
+};
+
+/// Runs float model and network on the samples. Layers whose result has no counterpart in the float
+/// graph (copies, conversions) are left out.
+std::vector<LayerError> layer_errors(const graph::Graph& graph, const net::Net& network,
+                                     const passes::LowerReport& lowered,
+                                     const std::vector<passes::Sample>& samples);
+
+std::string format_table(const std::vector<LayerError>& errors);
+
+}  // namespace steppe::sim
