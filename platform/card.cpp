@@ -29,12 +29,12 @@ Card::Card(sc_core::sc_module_name name, const Scope& scope)
     chips_.back()->pcie.a_out.bind(switch_.from);
     switch_.to.bind(chips_.back()->pcie.a_in);
   }
-  for (const auto& chip : chips_) {
-    if (chip->clusters.size() == chips_.front()->clusters.size()) continue;
+  for (std::size_t i = 0; i < chips_.size(); ++i) {
+    if (chips_[i]->clusters.size() == chips_.front()->clusters.size()) continue;
     throw ConfigError(
-        "{} has {} clusters, the chip before it {}; clusters may differ from each other, but all "
-        "chips have the same number",
-        scope.path(), chip->clusters.size(), chips_.front()->clusters.size());
+        "{0}.chip{1}.clusters is {2}, {0}.chip0.clusters {3}; clusters may differ from each other, "
+        "but all chips have the same number",
+        scope.path(), i, chips_[i]->clusters.size(), chips_.front()->clusters.size());
   }
   if (direct_links_) add_direct_links(scope);
 }
@@ -56,7 +56,8 @@ CardDescription Card::description() const {
   is.chips = chip_count_;
   is.clusters = static_cast<std::uint32_t>(chip.clusters.size());
   is.sram_bytes = is.dram_bytes = ~Bytes{0};
-  is.vector_lanes = is.special_lanes = is.permute_bytes = is.dram_bandwidth = std::numeric_limits<double>::infinity();
+  is.vector_lanes = is.special_lanes = is.permute_bytes = is.dram_bandwidth =
+      std::numeric_limits<double>::infinity();
   double slowest = std::numeric_limits<double>::infinity();
   for (const auto& each : chips_) {
     is.dram_bytes = std::min(is.dram_bytes, each->dram.size());

@@ -126,7 +126,6 @@ void ModelArguments::describe(options::options_description& described) {
 
 void ModelArguments::finish(const options::variables_map& values) {
   model_.model = values["MODEL"].as<std::string>();
-  check_used(model_.model, values);
   const auto narrowed = [](const char* option, const Whole& whole) {
     constexpr std::uint64_t most = 65536;
     if (whole.value > most) throw ConfigError("--{} {}: at most {}", option, whole.value, most);
@@ -136,6 +135,7 @@ void ModelArguments::finish(const options::variables_map& values) {
   model_.context = narrowed("context", context_);
   parse_sparsity(sparsity_);
   parse_precision(precision_);
+  check_used(model_.model, values);
   if (!reads_table()) passes::parse_method(calibration_);
   for (const std::string& binding : bindings_) {
     const auto [name, extent] = split_pair("bind", binding);

@@ -88,7 +88,8 @@ int run_program(const std::vector<std::string>& arguments) {
     std::cerr << "steppe: error: " << error.what() << '\n';
     return 2;
   } catch (const std::bad_alloc&) {
-    std::cerr << "steppe: error: the host has no memory left for this\n";
+    std::cerr << "steppe: error: the host has no memory left for this; take fewer samples or "
+                 "smaller memories\n";
     return 2;
   } catch (const std::exception& error) {
     std::cerr << "steppe: internal error: " << error.what()

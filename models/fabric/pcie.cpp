@@ -3,10 +3,12 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <string>
 
 #include "models/base/address.h"
+#include "models/base/error.h"
 #include "models/fabric/transport.h"
 
 namespace steppe {
@@ -152,6 +154,25 @@ PcieLink::PcieLink(sc_core::sc_module_name name, const Scope& scope)
                           "read requests that the receiver has room for", {1, 65536}),
       outstanding_reads_(scope, "outstanding_reads", 256, "",
                          "read requests of an end without an answer: tags", {1, 1024}) {
+  // Widths and sizes that the PCI Express Base Specification knows.
+  constexpr std::array<std::uint32_t, 7> widths{1, 2, 4, 8, 12, 16, 32};
+  if (std::ranges::find(widths, lanes_) == widths.end()) {
+    throw ConfigError("{}.lanes: {}; a link has 1, 2, 4, 8, 12, 16 or 32", scope.path(),
+                      lanes_.get());
+  }
+  for (const auto& [parameter, bytes] :
+       {std::pair{"max_payload", max_payload_.get()}, {"max_read_request", max_read_request_}}) {
+    if (!std::has_single_bit(bytes)) {
+      throw ConfigError("{}.{}: {} B are no power of two", scope.path(), parameter, bytes);
+    }
+  }
+  for (const auto& [parameter, bytes] : {std::pair{"posted_credits", posted_credits_.get()},
+                                         {"completion_credits", completion_credits_}}) {
+    if (bytes < max_payload_) {
+      throw ConfigError("{}.{}: {} B have no room for a packet of max_payload, {} B", scope.path(),
+                        parameter, bytes, max_payload_.get());
+    }
+  }
   // PCI Express Base Specification: 2.5, 5, 8, 16, 32 GT/s; 8b/10b up to generation 2, then
   // 128b/130b.
   constexpr std::array rates{2.5e9, 5e9, 8e9, 16e9, 32e9};
@@ -181,6 +202,10 @@ ChipLink::ChipLink(sc_core::sc_module_name name, const Scope& scope)
       seed_(scope, "seed", 1, "", "of the draw which packets arrive wrong", {0, 1ULL << 53}),
       packet_error_(
           -std::expm1(8 * static_cast<double>(packet_bytes_) * std::log1p(-bit_error_rate_))) {
+  if (credits_ < packet_bytes_) {
+    throw ConfigError("{}.credits: {} B have no room for a packet of packet_bytes, {} B",
+                      scope.path(), credits_.get(), packet_bytes_.get());
+  }
   scope.stat("retries", "", "packets that were sent again", retries_);
   set_rates(bandwidth_, latency_, {credits_, credits_, 0, 0});
 }

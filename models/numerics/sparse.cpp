@@ -166,11 +166,27 @@ template std::size_t decode_record(std::span<const std::uint8_t>, const RecordSh
 template std::size_t decode_record(std::span<const std::uint8_t>, const RecordShape&,
                                    SparseWeight<Bf16>*);
 
-void count_marked(std::span<const std::uint8_t> record, const RecordShape& shape,
-                  std::uint8_t* counts) {
-  for (std::uint32_t number = 0; number < shape.blocks(); ++number) {
-    const auto mask = load<std::uint32_t>(&record[number * mask_bytes]);
-    counts[number] = static_cast<std::uint8_t>(std::popcount(mask));
+void stored_masks(std::span<const std::uint8_t> record, const RecordShape& shape,
+                  std::uint32_t* masks) {
+  switch (shape.encoding) {
+    case Encoding::dense:
+      std::fill_n(masks, shape.blocks(), ~std::uint32_t{0});
+      break;
+    case Encoding::indexed: {
+      const Bytes values = Bytes{shape.blocks()} * shape.kept * shape.item_bytes;
+      const std::span<const std::uint8_t> indices = record.subspan(values);
+      std::size_t slot = 0;
+      for (std::uint32_t number = 0; number < shape.blocks(); ++number) {
+        masks[number] = 0;
+        for (std::uint32_t i = 0; i < shape.kept; ++i, ++slot) {
+          masks[number] |= std::uint32_t{1} << get_index(indices, slot);
+        }
+      }
+      break;
+    }
+    case Encoding::bitmap:
+      std::memcpy(masks, record.data(), shape.index_bytes());
+      break;
   }
 }
 

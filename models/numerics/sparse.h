@@ -59,9 +59,11 @@ template <typename Item>
 std::size_t decode_record(std::span<const std::uint8_t> record, const RecordShape& shape,
                           SparseWeight<Item>* out);
 
-/// What the masks of a bitmap record mark in each of its blocks, at counts[0 … shape.blocks() - 1].
-void count_marked(std::span<const std::uint8_t> record, const RecordShape& shape,
-                  std::uint8_t* counts);
+/// Which weights of each block a record stores, be they zero or not, at masks[0 … shape.blocks() -
+/// 1]: bit i stands for position i of the block. A dense record stores its last block as full as
+/// the others.
+void stored_masks(std::span<const std::uint8_t> record, const RecordShape& shape,
+                  std::uint32_t* masks);
 
 /// How many weights each block of the records of one Conv holds, where that is not the same number
 /// throughout: what the time of the engines depends on, in runs without values too.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "models/base/error.h"
 #include "models/fabric/transport.h"
 
 namespace steppe {
@@ -10,7 +11,12 @@ namespace steppe {
 StreamFetcher::StreamFetcher(const Scope& scope)
     : port("fetch"),
       chunk_bytes_(scope, "fetch_bytes", 512, "B", "bytes fetched at a time", {128, 65536}),
-      prefetch_bytes_(scope, "prefetch_bytes", 2048, "B", "bytes fetched ahead", {256, 1 << 20}) {}
+      prefetch_bytes_(scope, "prefetch_bytes", 2048, "B", "bytes fetched ahead", {256, 1 << 20}) {
+  if (prefetch_bytes_ < chunk_bytes_) {
+    throw ConfigError("{}.prefetch_bytes: {} B are less than fetch_bytes, {} B", scope.path(),
+                      prefetch_bytes_.get(), chunk_bytes_.get());
+  }
+}
 
 void StreamFetcher::begin(std::uint64_t address, Bytes bytes) {
   address_ = address;

@@ -2,6 +2,7 @@
 #include "models/tensor/row_skipping.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <vector>
 
@@ -10,16 +11,18 @@
 namespace steppe {
 namespace {
 
-/// Which K rows of a group's input are zero at all positions of a column group.
+/// Which K rows of a group's input are zero at all positions of a column group, by block: bit i
+/// stands for row i of the block. Rows behind K are none of them.
 template <typename Item>
 class ZeroRows {
  public:
   ZeroRows(const isa::Conv& conv, const std::uint8_t* in) : conv_(conv), in_(in) {
     zero_.resize(std::size_t{conv.kernel_h} * conv.kernel_w * conv.in_c);
+    masks_.resize(ceil_div<std::size_t>(zero_.size(), numerics::block));
   }
 
   void look(std::uint32_t group, std::uint32_t first, std::uint32_t end) {
-    std::ranges::fill(zero_, true);
+    std::ranges::fill(zero_, std::uint8_t{1});
     for (std::uint32_t position = first; position < end; ++position) {
       const auto row =
           static_cast<std::int64_t>(std::uint64_t{position / conv_.out_w} * conv_.stride_h) -
@@ -35,25 +38,29 @@ class ZeroRows {
         }
       }
     }
+    std::ranges::fill(masks_, 0U);
+    for (std::size_t k = 0; k < zero_.size(); ++k) {
+      masks_[k / numerics::block] |= std::uint32_t{zero_[k]} << (k % numerics::block);
+    }
   }
-  [[nodiscard]] bool operator[](std::size_t k) const { return zero_[k]; }
+  [[nodiscard]] std::uint32_t mask(std::size_t block) const { return masks_[block]; }
   [[nodiscard]] std::size_t size() const { return zero_.size(); }
   [[nodiscard]] std::uint64_t count() const {
-    return static_cast<std::uint64_t>(std::ranges::count(zero_, true));
+    return static_cast<std::uint64_t>(std::ranges::count(zero_, 1));
   }
 
  private:
   void tap(std::uint32_t group, std::int64_t row, std::int64_t pixel, std::size_t k) {
     if (row < 0 || row >= conv_.in_h || pixel < 0 || pixel >= conv_.in_w) {
       if (std::is_same_v<Item, std::int8_t> && conv_.in_zero != 0) {
-        std::fill_n(zero_.begin() + static_cast<std::ptrdiff_t>(k), conv_.in_c, false);
+        std::fill_n(zero_.begin() + static_cast<std::ptrdiff_t>(k), conv_.in_c, std::uint8_t{0});
       }
       return;
     }
     const std::uint8_t* from = in_ + row * conv_.in_row + pixel * conv_.in_pixel +
                                std::size_t{group} * conv_.in_c * sizeof(Item);
     for (std::uint32_t c = 0; c < conv_.in_c; ++c, from += sizeof(Item)) {
-      if (!is_zero(from)) zero_[k + c] = false;
+      if (!is_zero(from)) zero_[k + c] = 0;
     }
   }
   static bool is_zero(const std::uint8_t* from) {
@@ -66,44 +73,43 @@ class ZeroRows {
   const isa::Conv& conv_;
   const std::uint8_t* in_;
   std::vector<std::uint8_t> zero_;
+  std::vector<std::uint32_t> masks_;
 };
 
 }  // namespace
 
 template <typename Item>
 SkippedRows skip_rows(const isa::Conv& conv, const EngineShape& shape, const std::uint8_t* in,
-                      const DecodedWeights<Item>& weights) {
+                      const std::uint8_t* weights) {
   PassTimer timer(conv, shape);
   const ConvSizes& sizes = timer.sizes();
-  ZeroRows<Item> zero(conv, in);
-  // By channel and block: weights stored, and those of them whose row is not zero.
-  std::vector<std::uint8_t> all(conv.out_c * sizes.blocks);
-  std::vector<std::uint8_t> live(conv.out_c * sizes.blocks);
+  const numerics::RecordShape record = record_shape(conv);
+  const Bytes record_bytes =
+      record.encoding == numerics::Encoding::bitmap ? Bytes{conv.weight_pitch} : record.bytes();
+  std::vector<std::uint32_t> stored(conv.out_c * sizes.blocks);
+  for (std::uint32_t c = 0; c < conv.out_c; ++c) {
+    numerics::stored_masks({weights + std::size_t{c} * conv.weight_pitch, record_bytes}, record,
+                           &stored[c * sizes.blocks]);
+  }
+  const std::uint32_t group_channels = conv.out_c / conv.groups;
+  std::vector<ZeroRows<Item>> zero(conv.groups, ZeroRows<Item>(conv, in));
   const auto cycles = [&](std::uint32_t channel, std::uint64_t block) {
-    const std::size_t at = channel * sizes.blocks + block;
-    const auto window = ceil_div<std::uint32_t>(all[at], 1 + shape.skip_window);
-    return block_cycles(conv, shape, std::max<std::uint32_t>(live[at], window));
+    const std::uint32_t mask = stored[channel * sizes.blocks + block];
+    const auto all = static_cast<std::uint32_t>(std::popcount(mask));
+    const auto live = static_cast<std::uint32_t>(
+        std::popcount(mask & ~zero[channel / group_channels].mask(block)));
+    return block_cycles(conv, shape, std::max(live, ceil_div(all, 1 + shape.skip_window)));
   };
   SkippedRows result;
   std::vector<std::uint64_t> whole;
   std::vector<std::uint64_t> split;
-  const std::uint32_t group_channels = conv.out_c / conv.groups;
   for (std::uint32_t first = 0; first < sizes.positions; first += shape.columns) {
     const auto end = static_cast<std::uint32_t>(
         std::min<std::uint64_t>(first + std::uint64_t{shape.columns}, sizes.positions));
-    std::ranges::fill(all, std::uint8_t{0});
-    std::ranges::fill(live, std::uint8_t{0});
     for (std::uint32_t group = 0; group < conv.groups; ++group) {
-      zero.look(group, first, end);
-      result.rows += zero.size();
-      result.zero += zero.count();
-      for (std::uint32_t c = group * group_channels; c < (group + 1) * group_channels; ++c) {
-        for (const auto& weight : weights.channel(c)) {
-          const std::size_t at = c * sizes.blocks + weight.k / numerics::block;
-          ++all[at];
-          if (!zero[weight.k]) ++live[at];
-        }
-      }
+      zero[group].look(group, first, end);
+      result.rows += zero[group].size();
+      result.zero += zero[group].count();
     }
     timer.add_passes(1, cycles, whole);
     if (sizes.splits >= 2) timer.add_passes(sizes.splits, cycles, split);
@@ -113,9 +119,9 @@ SkippedRows skip_rows(const isa::Conv& conv, const EngineShape& shape, const std
   return result;
 }
 
-template SkippedRows skip_rows(const isa::Conv&, const EngineShape&, const std::uint8_t*,
-                               const DecodedWeights<std::int8_t>&);
-template SkippedRows skip_rows(const isa::Conv&, const EngineShape&, const std::uint8_t*,
-                               const DecodedWeights<numerics::Bf16>&);
+template SkippedRows skip_rows<std::int8_t>(const isa::Conv&, const EngineShape&,
+                                            const std::uint8_t*, const std::uint8_t*);
+template SkippedRows skip_rows<numerics::Bf16>(const isa::Conv&, const EngineShape&,
+                                               const std::uint8_t*, const std::uint8_t*);
 
 }  // namespace steppe

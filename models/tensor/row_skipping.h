@@ -14,9 +14,11 @@ struct SkippedRows {
 };
 
 /// Times a Conv whose engines skip the weights of activation rows that are zero in all columns in
-/// flight, from its values. Only stored zeros count: a zero point other than 0 hides them.
+/// flight, from its values; `weights` are its records. A weight is stored where its record says so,
+/// be it zero or not; those behind K go with a row that is not zero. Only stored zeros count: a
+/// zero point other than 0 hides them.
 template <typename Item>
 SkippedRows skip_rows(const isa::Conv& conv, const EngineShape& shape, const std::uint8_t* in,
-                      const DecodedWeights<Item>& weights);
+                      const std::uint8_t* weights);
 
 }  // namespace steppe

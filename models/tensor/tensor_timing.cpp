@@ -56,7 +56,10 @@ Bytes bytes_read(const isa::Conv& conv, const ConvSizes& sizes, const EngineShap
     least = std::min(least, pixels * lane_groups_a_group + weights * copies);
   }
   const Bytes results = sizes.positions * conv.out_c;
-  const Bytes residual = conv.has_residual != 0 ? results * result_bytes(conv.out_type) : 0;
+  // Sums are stored as they are, without a residual.
+  const bool sums = conv.out_type == 1 || conv.out_type == 3;
+  const bool adds = conv.has_residual != 0 && !sums;
+  const Bytes residual = adds ? results * result_bytes(conv.out_type) : 0;
   const Bytes partial = conv.has_partial != 0 ? results * sizeof(std::uint32_t) : 0;
   return least + residual + partial + Bytes{conv.out_c} * isa::scale_pair_bytes;
 }
@@ -131,7 +134,9 @@ WeightLoad pattern_load(const isa::Conv& conv, const EngineShape& shape,
   const auto time = [&](std::uint64_t splits, std::uint64_t rounds) {
     std::vector<std::uint64_t> passes;
     timer.add_passes(splits, cycles, passes);
-    for (std::uint64_t& pass : passes) pass = after_skipping(pass, sizes.blocks, shape);
+    const std::uint64_t levels = reduction_levels(splits);
+    const std::uint64_t blocks = ceil_div(sizes.blocks, splits);
+    for (std::uint64_t& pass : passes) pass = after_skipping(pass - levels, blocks, shape) + levels;
     return last_end(passes, rounds, shape.engines);
   };
   WeightLoad load;

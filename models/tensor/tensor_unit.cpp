@@ -219,7 +219,7 @@ void TensorUnit::run(ConvKernel<Item>& kernel, const isa::Conv& conv, const Conv
   kernel.decode(conv, operands);
   if (shape_.dual_sparsity) {
     // Before the results are written: they may lie where the input did.
-    const SkippedRows skipped = skip_rows(conv, shape_, operands.in, kernel.weights());
+    const SkippedRows skipped = skip_rows<Item>(conv, shape_, operands.in, operands.weights);
     load.cycles = skipped.cycles;
     rows_ += skipped.rows;
     zero_rows_ += skipped.zero;
@@ -231,13 +231,14 @@ void TensorUnit::run(ConvKernel<Item>& kernel, const isa::Conv& conv, const Conv
 void TensorUnit::compare_pattern(const isa::Conv& conv, const std::uint8_t* records) {
   const numerics::WeightPattern* pattern = pattern_of(conv);
   const numerics::RecordShape shape = record_shape(conv);
-  counts_.resize(shape.blocks());
+  masks_.resize(shape.blocks());
   for (std::uint32_t channel = 0; channel < conv.out_c; ++channel) {
     const std::uint8_t* record = records + std::size_t{channel} * conv.weight_pitch;
-    numerics::count_marked({record, conv.weight_pitch}, shape, counts_.data());
+    numerics::stored_masks({record, conv.weight_pitch}, shape, masks_.data());
     if (pattern == nullptr || pattern->counts.empty() ||
-        !std::ranges::equal(counts_, pattern->counts.subspan(std::size_t{channel} * shape.blocks(),
-                                                             shape.blocks()))) {
+        !std::ranges::equal(
+            masks_, pattern->counts.subspan(std::size_t{channel} * shape.blocks(), shape.blocks()),
+            std::ranges::equal_to{}, [](std::uint32_t mask) { return std::popcount(mask); })) {
       ++pattern_mismatches_;
       return;
     }

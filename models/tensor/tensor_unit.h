@@ -78,7 +78,7 @@ class TensorUnit : public sc_core::sc_module, public ExecutionUnit {
   ConvKernel<numerics::Bf16> bf16_;
   std::span<const numerics::WeightPattern> patterns_;
   std::map<LoadKey, WeightLoad> loads_;
-  std::vector<std::uint8_t> counts_;
+  std::vector<std::uint32_t> masks_;
   Counter instructions_;
   Counter cycles_;
   Counter sram_bound_;

@@ -117,10 +117,22 @@ TEST_CASE("pcie link: errors at the far end come back, and direct memory passes"
   CHECK(bench.a.direct(16, 4) != bench.b.direct(16, 4));
 }
 
-TEST_CASE("pcie link: a generation that does not exist is refused") {
-  test::Bench bench;
-  bench.set("link.generation", "6");
-  CHECK_THROWS_AS(PcieLink("link", bench.scope.child("link")), ConfigError);
+TEST_CASE("links: what does not exist, or could never send a packet, is refused") {
+  const auto refused = [](auto build, const std::string& parameter, const std::string& value) {
+    test::Bench bench;
+    bench.set("link." + parameter, value);
+    CHECK_THROWS_WITH_AS(build(bench), doctest::Contains(("link." + parameter).c_str()),
+                         ConfigError);
+  };
+  const auto pcie = [](test::Bench& bench) { PcieLink link("link", bench.scope.child("link")); };
+  const auto chip = [](test::Bench& bench) { ChipLink link("link", bench.scope.child("link")); };
+  refused(pcie, "generation", "6");
+  refused(pcie, "lanes", "3");
+  refused(pcie, "max_payload", "100");
+  refused(pcie, "max_read_request", "500");
+  refused(pcie, "posted_credits", "64");
+  refused(pcie, "completion_credits", "128");
+  refused(chip, "credits", "128");
 }
 
 TEST_CASE("chip link: bandwidth, latency, both ways at once") {

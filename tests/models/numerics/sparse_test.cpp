@@ -70,10 +70,24 @@ TEST_CASE("a bitmap record holds a mask for each block, then the values marked")
   const Bytes8 expected{0x02, 0, 0, 0x80, 0x10, 0, 0, 0, 0xfd, 7, 5, 0};
   const Bytes8 record = encoded(example(), shape, 12);
   CHECK(record == expected);
-  std::uint8_t counts[2];
-  count_marked(record, shape, counts);
-  CHECK(counts[0] == 2);
-  CHECK(counts[1] == 1);
+}
+
+TEST_CASE("which weights a record stores") {
+  std::uint32_t masks[2];
+  // Bitmap: as its masks say. Indexed: two in each block, where 0 fills up. Dense: all, the last
+  // block (8 of K = 40) as full as the first.
+  const RecordShape bitmap{.k = 40, .encoding = Encoding::bitmap};
+  stored_masks(encoded(example(), bitmap, 12), bitmap, masks);
+  CHECK(masks[0] == 0x80000002);
+  CHECK(masks[1] == 0x10);
+  const RecordShape indexed{.k = 40, .encoding = Encoding::indexed, .kept = 2};
+  stored_masks(encoded(example(), indexed, 16), indexed, masks);
+  CHECK(masks[0] == 0x80000002);
+  CHECK(masks[1] == 0x11);
+  const RecordShape dense{.k = 40};
+  stored_masks(encoded(example(), dense, 48), dense, masks);
+  CHECK(masks[0] == 0xffffffff);
+  CHECK(masks[1] == 0xffffffff);
 }
 
 TEST_CASE("what each encoding takes: K = 100, int8 and bf16") {
