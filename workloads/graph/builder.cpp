@@ -5,6 +5,7 @@
 
 #include "models/base/error.h"
 #include "workloads/graph/kernels.h"
+#include "workloads/operators/host.h"
 
 namespace steppe::graph {
 
@@ -57,11 +58,11 @@ ValueId Builder::constant(const std::string& name, Shape shape, std::vector<floa
   return id;
 }
 
-ValueId Builder::integers(const std::string& name, Shape shape,
-                          std::vector<std::int64_t> elements) {
+ValueId Builder::integers(const std::string& name, Shape shape, std::vector<std::int64_t> elements,
+                          DataType type) {
   const ValueId id = constant(name, std::move(shape));
   STEPPE_CHECK(elements.size() == value(id).elements(), "{}", name);
-  graph_.values[id].type = DataType::int64;
+  graph_.values[id].type = type;
   graph_.values[id].int64 = std::make_shared<const std::vector<std::int64_t>>(std::move(elements));
   return id;
 }
@@ -70,7 +71,7 @@ ValueId Builder::scalar(float x) { return constant(scope_ + "/constant", {}, {x}
 
 bool Builder::known(ValueId id) const {
   const Value& v = value(id);
-  return v.constant && (v.type == DataType::fp32 ? v.fp32 != nullptr : v.int64 != nullptr);
+  return v.constant && (v.fp32 || v.fp64 || v.int64);
 }
 
 void Builder::rename(ValueId id, const std::string& name) {
@@ -80,8 +81,17 @@ void Builder::rename(ValueId id, const std::string& name) {
   current = unique(name, value_names_);
 }
 
-/// Booleans count as integers; indices are integers whatever they index.
+/// Booleans count as integers; indices are integers whatever they index. What is neither fp32 nor
+/// a constant of integers is for host operators.
 void Builder::check_types(const Node& node) const {
+  for (const ValueId id : node.inputs) {
+    if (id == no_value) continue;
+    const DataType type = value(id).type;
+    if ((is_real(type) && type != DataType::fp32) || type == DataType::uint64) {
+      throw ModelError("{}: '{}' is of {}, which only the host has", described(node),
+                       value(id).name, text(type));
+    }
+  }
   const bool real = value(node.inputs.at(0)).type == DataType::fp32;
   for (std::size_t i = 1; i < node.inputs.size(); ++i) {
     const bool indices = node.op == "Gather";
@@ -147,6 +157,9 @@ void Builder::fold(const Node& node) {
       call.in.push_back(from ? from->data() : nullptr);
     }
     run_kernel(call);
+    if constexpr (std::is_integral_v<T>) {
+      for (T& x : elements) x = wrapped(out.type, x);
+    }
     out.*data = std::make_shared<const std::vector<T>>(std::move(elements));
   };
   if (out.type == DataType::fp32) {
@@ -154,6 +167,58 @@ void Builder::fold(const Node& node) {
   } else {
     compute(std::int64_t{}, &Value::int64);
   }
+}
+
+std::vector<ValueId> Builder::add_host(const std::string& op, std::vector<ValueId> inputs,
+                                       Attributes attributes, std::size_t count) {
+  Node node;
+  node.op = host_prefix + op;
+  node.name = scope_;
+  node.inputs = std::move(inputs);
+  node.attributes = std::move(attributes);
+  const HostOperator& rule = host_operators().at(op);
+  bool constant = true;
+  std::vector<Tensor> storage(node.inputs.size());
+  std::vector<const Tensor*> operands;
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+    const ValueId id = node.inputs[i];
+    operands.push_back(id == no_value ? nullptr : &storage[i]);
+    if (id == no_value) continue;
+    const Value& from = value(id);
+    const bool shapes =
+        rule.by == Shaping::by_values ||
+        std::find(rule.shaping.begin(), rule.shaping.end(), i) != rule.shaping.end();
+    if (!known(id) && (from.constant || shapes)) {
+      throw ModelError("{}: '{}' must be known when the model is imported: {}", described(node),
+                       from.name,
+                       shapes ? "the shape of the result depends on its elements" : "it has none");
+    }
+    constant = constant && known(id);
+    if (!known(id) && checked_elements(from.shape, from.name) > max_host_elements) {
+      throw ModelError("{}: '{}' of {} is too large for the host", described(node), from.name,
+                       text(from.shape));
+    }
+    storage[i] = known(id) ? tensor_of(from) : zeros(from.type, from.shape);
+  }
+  std::vector<Tensor> results = run_host(node, operands);
+  if (results.size() < count) {
+    throw ModelError("{}: it has {} results at most", described(node), results.size());
+  }
+  results.resize(count);
+  if (!constant) node.name = unique(node.name, node_names_);
+  for (std::size_t i = 0; i < count; ++i) {
+    Value result = value_of(std::move(results[i]), fmt::format("{}:{}", node.name, i));
+    if (!constant) {
+      result.constant = false;
+      result.fp32 = nullptr;
+      result.fp64 = nullptr;
+      result.int64 = nullptr;
+    }
+    node.outputs.push_back(add_value(std::move(result)));
+  }
+  const std::vector<ValueId> outputs = node.outputs;
+  if (!constant) graph_.nodes.push_back(std::move(node));
+  return outputs;
 }
 
 ValueId Builder::reshape(ValueId x, const Shape& target) {

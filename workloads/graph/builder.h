@@ -27,7 +27,8 @@ class Builder {
   /// A constant; without elements where only its shape is known.
   ValueId constant(const std::string& name, Shape shape, std::vector<float> elements);
   ValueId constant(const std::string& name, Shape shape);
-  ValueId integers(const std::string& name, Shape shape, std::vector<std::int64_t> elements);
+  ValueId integers(const std::string& name, Shape shape, std::vector<std::int64_t> elements,
+                   DataType type = DataType::int64);
   ValueId constant(Value value);
   ValueId scalar(float x);
 
@@ -38,6 +39,12 @@ class Builder {
   /// Expand. Throws ModelError naming the node where operands do not fit.
   ValueId add(const std::string& op, std::vector<ValueId> inputs, Attributes attributes = {},
               const Shape& target = {});
+
+  /// Adds a host operator by ONNX's name and returns its first `count` results; computes it at once
+  /// where all operands are known. Shapes and types are found by a trial run on zeros. Throws
+  /// ModelError naming the node, also where a shape depends on what is known only at run time.
+  std::vector<ValueId> add_host(const std::string& op, std::vector<ValueId> inputs,
+                                Attributes attributes, std::size_t count);
 
   ValueId reshape(ValueId x, const Shape& target);
   ValueId transpose(ValueId x, const Shape& perm) {

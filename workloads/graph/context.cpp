@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "workloads/operators/tensor.h"
+
 namespace steppe::graph {
 
 ValueId Context::in(std::size_t i) const {
@@ -30,7 +32,7 @@ float Context::scalar_in(std::size_t i) const {
   if (!b.known(in(i)) || value.elements() != 1) {
     fail("operand '{}' must be a constant of one element", value.name);
   }
-  return value.fp32 ? value.fp32->front() : static_cast<float>(value.int64->front());
+  return static_cast<float>(reals(tensor_of(value)).front());
 }
 
 ValueId Context::real(std::size_t i) const {

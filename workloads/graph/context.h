@@ -16,12 +16,14 @@ namespace steppe::graph {
 /// One ONNX node on its way into a graph: its operands as values, its attributes with defaults.
 class Context {
  public:
-  Context(const RawNode& node, std::int64_t set, std::vector<ValueId> inputs, Builder& target)
-      : raw(node), opset(set), b(target), inputs_(std::move(inputs)) {}
+  Context(const RawNode& node, std::int64_t set, std::vector<ValueId> inputs, Builder& target,
+          bool widens = true)
+      : raw(node), opset(set), b(target), widen(widens), inputs_(std::move(inputs)) {}
 
   const RawNode& raw;
   const std::int64_t opset;
   Builder& b;
+  const bool widen;              ///< all real numbers are fp32
   std::vector<ValueId> outputs;  ///< what the node makes, in order
 
   template <typename... Args>

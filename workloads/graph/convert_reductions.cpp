@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "workloads/graph/context.h"
+#include "workloads/operators/tensor.h"
 
 namespace steppe::graph {
 namespace {
@@ -47,10 +48,15 @@ void reduce_constant(Context& c, std::int64_t start, F f) {
         std::binary_search(axes.begin(), axes.end(), static_cast<std::int64_t>(axis));
     if (!reduced || c.integer("keepdims", 1) != 0) result.push_back(kept[axis]);
   }
-  c.give(c.b.integers(c.raw.name + ":0", result, std::move(out)));
+  c.give(c.b.integers(c.raw.name + ":0", result, std::move(out), c.b.value(c.in(0)).type));
 }
 
-bool holds_integers(const Context& c) { return c.b.value(c.in(0)).type != DataType::fp32; }
+bool holds_integers(const Context& c) {
+  const DataType type = c.b.value(c.in(0)).type;
+  if (type == DataType::int64) return true;
+  if (type != DataType::fp32) c.fail("only the host reduces {}", text(type));
+  return false;
+}
 
 std::int64_t wrapped_sum(std::int64_t a, std::int64_t b) {
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));

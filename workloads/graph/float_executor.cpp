@@ -9,17 +9,25 @@
 #include "models/base/error.h"
 #include "workloads/graph/kernels.h"
 #include "workloads/graph/shape.h"
+#include "workloads/operators/host.h"
 
 namespace steppe::graph {
 namespace {
 
-void check_inputs(const Graph& graph, const std::map<std::string, std::vector<float>>& inputs) {
+template <typename T>
+void check_inputs(const Graph& graph, const std::map<std::string, T>& inputs) {
   std::vector<std::string> names;
   for (const ValueId id : graph.inputs) names.push_back(graph.value(id).name);
   for (const auto& [name, elements] : inputs) {
     if (std::find(names.begin(), names.end(), name) == names.end()) {
       throw ModelError("'{}' has no input '{}'; it has {}", graph.name, name,
                        fmt::join(names, ", "));
+    }
+  }
+  for (const ValueId id : graph.inputs) {
+    const Value& value = graph.value(id);
+    if (!inputs.contains(value.name)) {
+      throw ModelError("'{}' gets no input '{}', {}", graph.name, value.name, text(value.shape));
     }
   }
 }
@@ -32,10 +40,11 @@ FloatExecutor::FloatExecutor(const Graph& graph) : graph_(graph), values_(graph.
     for (const ValueId id : node.inputs) {
       if (id == no_value || !graph.value(id).constant) continue;
       const Value& value = graph.value(id);
-      if (value.type == DataType::fp32 ? !value.fp32 : !value.int64) {
+      if (!value.fp32 && !value.fp64 && !value.int64) {
         throw ModelError("constant '{}' has no elements; such a model can be timed, not computed",
                          value.name);
       }
+      if (node.op.starts_with(host_prefix)) values_[id] = tensor_of(value);
     }
   }
   clear_states();
@@ -43,40 +52,71 @@ FloatExecutor::FloatExecutor(const Graph& graph) : graph_(graph), values_(graph.
 
 void FloatExecutor::clear_states() {
   for (ValueId id = 0; id < graph_.values.size(); ++id) {
-    if (graph_.value(id).state) values_[id].assign(graph_.value(id).elements(), 0.0F);
+    if (graph_.value(id).state) values_[id] = zeros(DataType::fp32, graph_.value(id).shape);
   }
 }
 
 void FloatExecutor::set_state(ValueId id, std::vector<float> elements) {
   STEPPE_CHECK(graph_.value(id).state && elements.size() == graph_.value(id).elements());
-  values_[id] = std::move(elements);
+  values_[id].fp32 = std::move(elements);
 }
 
 const std::vector<float>& FloatExecutor::value(ValueId id) const {
   const Value& value = graph_.value(id);
-  return value.constant && value.fp32 ? *value.fp32 : values_[id];
+  return value.constant && value.fp32 ? *value.fp32 : values_[id].fp32;
+}
+
+Tensor FloatExecutor::tensor(ValueId id) const {
+  const Value& value = graph_.value(id);
+  return value.constant ? tensor_of(value) : values_[id];
+}
+
+void FloatExecutor::take(ValueId id, Tensor given) {
+  const Value& value = graph_.value(id);
+  const std::size_t size = given.fp32.size() + given.fp64.size() + given.int64.size();
+  if (size != value.elements()) {
+    throw ModelError("input '{}' of {} gets {} elements", value.name, text(value.shape), size);
+  }
+  if (given.type != value.type) {
+    throw ModelError("input '{}' is of {} and gets {}", value.name, text(value.type),
+                     text(given.type));
+  }
+  given.shape = value.shape;
+  values_[id] = std::move(given);
 }
 
 void FloatExecutor::run(const std::map<std::string, std::vector<float>>& inputs) {
   check_inputs(graph_, inputs);
   for (const ValueId id : graph_.inputs) {
-    const Value& value = graph_.value(id);
-    const auto given = inputs.find(value.name);
-    if (given == inputs.end()) {
-      throw ModelError("'{}' gets no input '{}', {}", graph_.name, value.name, text(value.shape));
-    }
-    if (given->second.size() != value.elements()) {
-      throw ModelError("input '{}' of {} gets {} elements", value.name, text(value.shape),
-                       given->second.size());
-    }
-    values_[id] = given->second;
+    take(id, {DataType::fp32, {}, inputs.at(graph_.value(id).name), {}, {}});
   }
   for (const Node& node : graph_.nodes) run_node(node);
 }
 
+void FloatExecutor::run(const std::map<std::string, Tensor>& inputs) {
+  check_inputs(graph_, inputs);
+  for (const ValueId id : graph_.inputs) take(id, inputs.at(graph_.value(id).name));
+  for (const Node& node : graph_.nodes) run_node(node);
+}
+
+void FloatExecutor::run_host_node(const Node& node) {
+  std::vector<const Tensor*> operands;
+  for (const ValueId id : node.inputs) {
+    operands.push_back(id == no_value ? nullptr : &values_[id]);
+  }
+  std::vector<Tensor> results = run_host(node, operands);
+  for (std::size_t i = 0; i < node.outputs.size(); ++i) {
+    STEPPE_CHECK(i < results.size() && results[i].shape == graph_.value(node.outputs[i]).shape,
+                 "{}: its result has another shape than in the trial run", described(node));
+    values_[node.outputs[i]] = std::move(results[i]);
+  }
+}
+
 void FloatExecutor::run_node(const Node& node) {
+  if (node.op.starts_with(host_prefix)) return run_host_node(node);
   const ValueId result = node.outputs[0];
-  std::vector<float>& out = values_[result];
+  values_[result].shape = graph_.value(result).shape;
+  std::vector<float>& out = values_[result].fp32;
   out.resize(graph_.value(result).elements());
   Call<float> call{graph_, node, {}, out.data()};
   for (const ValueId id : node.inputs) {
@@ -84,7 +124,7 @@ void FloatExecutor::run_node(const Node& node) {
     call.in.push_back(readable ? value(id).data() : nullptr);
   }
   if (node.op != "CacheStore") return run_kernel(call);
-  std::vector<float>& cache = values_[node.inputs[1]];
+  std::vector<float>& cache = values_[node.inputs[1]].fp32;
   const Shape steps = row_major_steps(graph_.value(result).shape);
   const auto axis = static_cast<std::size_t>(node.integer("axis"));
   const Shape& shape = call.in_shape(0);

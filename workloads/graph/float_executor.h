@@ -6,12 +6,14 @@
 #include <vector>
 
 #include "workloads/graph/graph.h"
+#include "workloads/operators/tensor.h"
 
 namespace steppe::graph {
 
-/// Runs a graph in fp32: for the ranges of calibration and the accuracy of the float model. The
-/// result of every value stays readable until the next run. States start as zeros and keep their
-/// elements from run to run. Deterministic.
+/// Runs a graph on the host, every value in its type: for the ranges of calibration, the accuracy
+/// of the float model and the operators that the card has not. The result of every value stays
+/// readable until the next run. States start as zeros and keep their elements from run to run.
+/// Deterministic.
 class FloatExecutor {
  public:
   /// Keeps a reference to the graph. Throws ModelError for a graph that breaks its promises, and
@@ -26,16 +28,23 @@ class FloatExecutor {
   /// The elements of any fp32 value, row major; empty for integers, and before the first run.
   [[nodiscard]] const std::vector<float>& value(ValueId id) const;
 
+  /// As `run`, with inputs of any type.
+  void run(const std::map<std::string, Tensor>& inputs);
+  /// Any value with its type.
+  [[nodiscard]] Tensor tensor(ValueId id) const;
+
   /// Sets all states to zero.
   void clear_states();
   /// Sets the elements of a state, row major.
   void set_state(ValueId id, std::vector<float> elements);
 
  private:
+  void take(ValueId id, Tensor given);
   void run_node(const Node& node);
+  void run_host_node(const Node& node);
 
   const Graph& graph_;
-  std::vector<std::vector<float>> values_;  ///< by value; empty for constants
+  std::vector<Tensor> values_;  ///< by value; constants are copied where host operators read them
 };
 
 }  // namespace steppe::graph

@@ -14,7 +14,21 @@ namespace steppe::graph {
 using ValueId = std::uint32_t;
 inline constexpr ValueId no_value = ~ValueId{0};  ///< an optional input that is absent
 
-enum class DataType : std::uint8_t { fp32, int64, boolean };
+enum class DataType : std::uint8_t {
+  fp32,
+  int64,
+  boolean,
+  fp64,
+  fp16,
+  bf16,
+  int8,
+  int16,
+  int32,
+  uint8,
+  uint16,
+  uint32,
+  uint64
+};
 
 /// An array in ONNX's axis order, row major.
 struct Value {
@@ -23,10 +37,12 @@ struct Value {
   std::vector<std::int64_t> shape;
   /// Held by the card from run to run (a key-value cache of a zoo model).
   bool state = false;
-  /// A constant; `fp32` or `int64` holds its elements, by type. A constant without elements has a
+  /// A constant. `fp32` holds its elements for fp32, fp16 and bf16, `fp64` for fp64, `int64` for
+  /// integers and booleans. A constant without elements has a
   /// shape only: its values are not known and not needed (timing).
   bool constant = false;
   std::shared_ptr<const std::vector<float>> fp32;
+  std::shared_ptr<const std::vector<double>> fp64;
   std::shared_ptr<const std::vector<std::int64_t>> int64;
 
   [[nodiscard]] std::uint64_t elements() const;

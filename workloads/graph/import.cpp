@@ -14,6 +14,7 @@
 #include "workloads/graph/context.h"
 #include "workloads/graph/random_weights.h"
 #include "workloads/graph/simplify.h"
+#include "workloads/operators/host.h"
 
 namespace steppe::graph {
 namespace {
@@ -111,7 +112,7 @@ class Importer {
     Binder binder(options_.bindings);
     for (const RawInput& input : raw_.inputs) {
       claim(input.name, "an input");
-      values_[input.name] = builder_.input(input.name, input.type, binder.shape_of(input));
+      values_[input.name] = fixed_or_open(input, binder);
       named_.insert(values_[input.name]);
     }
     binder.check_all_used();
@@ -121,13 +122,27 @@ class Importer {
       values_[value.name] = id;
       named_.insert(id);
     }
+    read_.insert(raw_.outputs.begin(), raw_.outputs.end());
     for (std::size_t i = 0; i < raw_.nodes.size(); ++i) {
+      read_.insert(raw_.nodes[i].inputs.begin(), raw_.nodes[i].inputs.end());
       for (const std::string& output : raw_.nodes[i].outputs) {
         if (output.empty()) continue;
         claim(output, "node '" + raw_.nodes[i].name + "'");
         producer_[output] = i;
       }
     }
+  }
+
+  ValueId fixed_or_open(const RawInput& input, Binder& binder) {
+    const auto fixed = options_.fixed.find(input.name);
+    if (fixed == options_.fixed.end()) {
+      return builder_.input(input.name, input.type, binder.shape_of(input));
+    }
+    if (fixed->second.type != input.type) {
+      throw ConfigError("input '{}' is of {} and cannot be fixed to {}", input.name,
+                        text(input.type), text(fixed->second.type));
+    }
+    return builder_.constant(value_of(fixed->second, input.name));
   }
 
   void claim(const std::string& name, const std::string& by) {
@@ -194,14 +209,38 @@ class Importer {
     return order;
   }
 
+  /// Into canonical nodes where that is possible, else into a host operator.
   void convert(const RawNode& raw) {
     const auto conversion = conversions().find(raw.op);
-    if (conversion == conversions().end()) {
+    const bool on_host = host_operators().contains(raw.op);
+    if (conversion == conversions().end() && !on_host) {
       const std::string near = nearest_name(raw.op, supported_operators());
       throw ModelError("node '{}': the operator '{}' is not supported{}; supported are {}",
                        raw.name, raw.op, near.empty() ? "" : " (nearest: " + near + ")",
                        fmt::join(supported_operators(), ", "));
     }
+    const std::vector<ValueId> inputs = operands(raw);
+    const std::size_t count = results_read(raw);
+    builder_.set_scope(raw.name);
+    if (conversion == conversions().end()) return take_results(raw, host(raw, inputs, count));
+    Context context(raw, raw_.opset, inputs, builder_, !options_.exact_types);
+    const std::size_t nodes = builder_.graph().nodes.size();
+    try {
+      conversion->second(context);
+    } catch (const ModelError&) {
+      builder_.graph().nodes.resize(nodes);
+      if (!on_host) throw;
+      const std::optional<std::vector<ValueId>> made = try_host(raw, inputs, count);
+      if (!made) throw;
+      return take_results(raw, *made);
+    }
+    if (context.outputs.size() < count && on_host) {
+      return take_results(raw, host(raw, inputs, count));
+    }
+    take_results(raw, context.outputs);
+  }
+
+  std::vector<ValueId> operands(const RawNode& raw) const {
     std::vector<ValueId> inputs;
     for (const std::string& name : raw.inputs) {
       const auto found = values_.find(name);
@@ -211,15 +250,56 @@ class Importer {
       }
       inputs.push_back(name.empty() ? no_value : found->second);
     }
-    builder_.set_scope(raw.name);
-    Context context(raw, raw_.opset, std::move(inputs), builder_);
-    conversion->second(context);
+    return inputs;
+  }
+
+  /// The number of results up to the last that something reads.
+  std::size_t results_read(const RawNode& raw) const {
+    std::size_t count = 1;
+    for (std::size_t i = 0; i < raw.outputs.size(); ++i) {
+      if (read_.contains(raw.outputs[i])) count = i + 1;
+    }
+    return count;
+  }
+
+  std::vector<ValueId> host(const RawNode& raw, const std::vector<ValueId>& inputs,
+                            std::size_t count) {
+    Attributes attributes{{"opset", raw_.opset},
+                          {"results", static_cast<std::int64_t>(raw.outputs.size())}};
+    for (const auto& [key, attribute] : raw.attributes) {
+      std::visit(
+          [&, name = key](const auto& x) {
+            if constexpr (std::is_constructible_v<Attribute, decltype(x)>) {
+              attributes[name] = x;
+            } else {
+              throw ModelError(
+                  "node '{}' ({}): the attribute '{}' is of a kind that is not "
+                  "supported",
+                  raw.name, raw.op, name);
+            }
+          },
+          attribute);
+    }
+    return builder_.add_host(raw.op, inputs, std::move(attributes), count);
+  }
+
+  std::optional<std::vector<ValueId>> try_host(const RawNode& raw,
+                                               const std::vector<ValueId>& inputs,
+                                               std::size_t count) {
+    try {
+      return host(raw, inputs, count);
+    } catch (const ModelError&) {
+      return std::nullopt;  // the other reason is told
+    }
+  }
+
+  void take_results(const RawNode& raw, const std::vector<ValueId>& results) {
     for (std::size_t i = 0; i < raw.outputs.size(); ++i) {
       const std::string& name = raw.outputs[i];
       if (name.empty()) continue;
-      if (i >= context.outputs.size()) continue;  // an error where something reads it
-      values_[name] = context.outputs[i];
-      if (named_.insert(context.outputs[i]).second) builder_.rename(context.outputs[i], name);
+      if (i >= results.size()) continue;  // an error where something reads it
+      values_[name] = results[i];
+      if (named_.insert(results[i]).second) builder_.rename(results[i], name);
     }
   }
 
@@ -230,13 +310,15 @@ class Importer {
     for (const std::string& name : raw_.outputs) {
       if (!values_.contains(name)) throw ModelError("the output '{}' is not supported", name);
       ValueId id = values_.at(name);
-      if (builder_.value(id).constant) {
+      if (builder_.value(id).constant && !options_.exact_types) {
         throw ModelError("the output '{}' does not depend on any input", name);
       }
       if (taken.contains(id)) {
         builder_.set_scope(name);
         const Shape shape = builder_.shape(id);
-        id = builder_.add("Reshape", {id}, {}, shape);
+        id = builder_.value(id).type == DataType::fp32
+                 ? builder_.add("Reshape", {id}, {}, shape)
+                 : builder_.add_host("Identity", {id}, {}, 1).front();
       }
       taken.insert(id);
       builder_.rename(id, name);
@@ -250,7 +332,8 @@ class Importer {
   std::unordered_map<std::string, ValueId> values_;
   std::unordered_map<std::string, std::size_t> producer_;
   std::unordered_set<std::string> claimed_;
-  std::unordered_set<ValueId> named_;  ///< values that have their name from the file
+  std::unordered_set<std::string> read_;  ///< by nodes or as outputs
+  std::unordered_set<ValueId> named_;     ///< values that have their name from the file
 };
 
 }  // namespace
@@ -258,7 +341,7 @@ class Importer {
 Graph import_onnx(const std::filesystem::path& path, const ImportOptions& options) {
   RawModel raw;
   try {
-    raw = read_onnx(path);
+    raw = read_onnx(path, !options.exact_types);
     return Importer(raw, options).run();
   } catch (const ModelError& error) {
     throw ModelError("{}: {}", path.filename().string(), error.what());
@@ -270,6 +353,9 @@ Graph import_onnx(const std::filesystem::path& path, const ImportOptions& option
 std::vector<std::string> supported_operators() {
   std::vector<std::string> names;
   for (const auto& [name, conversion] : conversions()) names.push_back(name);
+  for (const auto& [name, kernel] : host_operators()) names.push_back(name);
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
   return names;
 }
 

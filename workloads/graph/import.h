@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "workloads/graph/graph.h"
+#include "workloads/operators/tensor.h"
 
 namespace steppe::graph {
 
@@ -21,6 +22,12 @@ struct ImportOptions {
   /// near 1, means and biases near 0. The same seed gives the same weights.
   std::optional<std::uint64_t> random_weights_seed;
   bool randomise_all = false;  ///< with a seed: trained weights as well
+  /// For a run on the host alone: fp16, bf16 and fp64 stay what they are (else all become fp32) and
+  /// an output may be a constant.
+  bool exact_types = false;
+  /// Inputs that always have these elements, by name: they become constants, and what depends on
+  /// them (a shape, say) is known at import.
+  std::map<std::string, Tensor> fixed;
 };
 
 /// Reads an ONNX model of operator set 7 or later as a graph of canonical operators with static
@@ -30,6 +37,10 @@ struct ImportOptions {
 /// Throws ConfigError for a file that cannot be read and for bindings that are missing, unknown or
 /// contradict the file; ModelError, naming file and node, for everything wrong or unsupported.
 Graph import_onnx(const std::filesystem::path& path, const ImportOptions& options = {});
+
+/// Reads one array of ONNX's TensorProto format. Throws ConfigError where the file cannot be read,
+/// ModelError where it holds no array.
+Tensor read_tensor(const std::filesystem::path& path);
 
 /// The ONNX operators that can be imported, sorted.
 std::vector<std::string> supported_operators();

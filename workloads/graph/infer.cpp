@@ -5,6 +5,7 @@
 #include "models/base/config.h"
 #include "models/base/error.h"
 #include "workloads/graph/shape.h"
+#include "workloads/operators/host.h"
 
 namespace steppe::graph {
 namespace {
@@ -325,7 +326,7 @@ void check_value(const Value& value) {
   const auto fits = [&](const auto& data) {
     return !data || static_cast<std::int64_t>(data->size()) == size;
   };
-  if (!fits(value.fp32) || !fits(value.int64)) {
+  if (!fits(value.fp32) || !fits(value.fp64) || !fits(value.int64)) {
     throw ModelError("constant '{}': its data do not fill {}", value.name, text(value.shape));
   }
 }
@@ -367,6 +368,15 @@ void check(const Graph& graph) {
         throw ModelError("{}: it reads a value that is not there yet", described(node));
       }
       inputs.push_back(id == no_value ? Shape{} : graph.value(id).shape);
+    }
+    if (node.op.starts_with(host_prefix)) {  // shapes are those of the trial run
+      for (const ValueId id : node.outputs) {
+        if (id >= known.size() || known[id]) {
+          throw ModelError("{}: it must make values of its own", described(node));
+        }
+        known[id] = true;
+      }
+      continue;
     }
     if (node.outputs.size() != 1 || node.outputs[0] >= known.size() || known[node.outputs[0]]) {
       throw ModelError("{}: it must make one value of its own", described(node));

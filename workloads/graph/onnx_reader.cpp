@@ -9,9 +9,11 @@
 #include <cstring>
 #include <fstream>
 #include <limits>
+#include <map>
 #include <set>
 
 #include "models/base/error.h"
+#include "workloads/graph/import.h"
 #include "workloads/graph/raw_model.h"
 #include "workloads/graph/shape.h"
 
@@ -55,7 +57,13 @@ std::vector<T> unpacked(const std::string& bytes, const std::string& name) {
 
 class Reader {
  public:
-  explicit Reader(const std::filesystem::path& path) : path_(path) {}
+  Reader(const std::filesystem::path& path, bool widen) : path_(path), widen_(widen) {}
+
+  Tensor tensor() {
+    TensorProto proto;
+    parse(proto);
+    return tensor_of(value_of(proto, proto.name()));
+  }
 
   RawModel run() {
     onnx::ModelProto model;
@@ -74,7 +82,8 @@ class Reader {
   }
 
  private:
-  void parse(onnx::ModelProto& model) const {
+  template <typename Message>
+  void parse(Message& model) const {
     std::error_code error;
     const auto status = std::filesystem::status(path_, error);
     if (!std::filesystem::exists(status)) {
@@ -110,30 +119,12 @@ class Reader {
     for (const onnx::ValueInfoProto& output : graph.output()) raw.outputs.push_back(output.name());
   }
 
-  static DataType type_of(std::int32_t type, const std::string& name) {
-    switch (type) {
-      case TensorProto::FLOAT:
-      case TensorProto::DOUBLE:
-      case TensorProto::FLOAT16:
-      case TensorProto::BFLOAT16:
-        return DataType::fp32;
-      case TensorProto::BOOL:
-        return DataType::boolean;
-      case TensorProto::INT8:
-      case TensorProto::INT16:
-      case TensorProto::INT32:
-      case TensorProto::INT64:
-      case TensorProto::UINT8:
-      case TensorProto::UINT16:
-      case TensorProto::UINT32:
-      case TensorProto::UINT64:
-        return DataType::int64;
-      default:
-        throw ModelError("tensor '{}': element type {} is not supported", name, type);
-    }
+  [[nodiscard]] DataType type_of(std::int32_t number, const std::string& name) const {
+    const DataType type = type_of_onnx(number, fmt::format("tensor '{}'", name));
+    return widen_ && is_real(type) ? DataType::fp32 : type;
   }
 
-  static RawInput input_of(const onnx::ValueInfoProto& info) {
+  [[nodiscard]] RawInput input_of(const onnx::ValueInfoProto& info) const {
     RawInput input;
     input.name = info.name();
     if (!info.has_type() || !info.type().has_tensor_type()) {
@@ -200,12 +191,21 @@ class Reader {
       }
       target = std::make_shared<const decltype(elements)>(std::move(elements));
     };
-    if (value.type == DataType::fp32) {
+    if (value.type == DataType::fp64) {
+      fill(value.fp64, doubles_of(tensor, name));
+    } else if (is_real(value.type)) {
       fill(value.fp32, floats_of(tensor, name));
     } else {
       fill(value.int64, integers_of(tensor, name));
     }
     return value;
+  }
+
+  [[nodiscard]] std::vector<double> doubles_of(const TensorProto& tensor,
+                                               const std::string& name) const {
+    const bool packed = tensor.has_raw_data() || is_external(tensor);
+    if (packed) return unpacked<double>(bytes_of(tensor, name), name);
+    return {tensor.double_data().begin(), tensor.double_data().end()};
   }
 
   [[nodiscard]] std::vector<float> floats_of(const TensorProto& tensor,
@@ -313,10 +313,15 @@ class Reader {
   }
 
   const std::filesystem::path& path_;
+  bool widen_;
 };
 
 }  // namespace
 
-RawModel read_onnx(const std::filesystem::path& path) { return Reader(path).run(); }
+RawModel read_onnx(const std::filesystem::path& path, bool widen) {
+  return Reader(path, widen).run();
+}
+
+Tensor read_tensor(const std::filesystem::path& path) { return Reader(path, false).tensor(); }
 
 }  // namespace steppe::graph

@@ -46,8 +46,8 @@ struct RawModel {
   std::vector<std::string> outputs;
 };
 
-/// fp16, bf16 and fp64 become fp32, all integers int64. Throws ConfigError where the file cannot be
-/// read, ModelError where it is no ONNX model or one of its tensors is broken.
-RawModel read_onnx(const std::filesystem::path& path);
+/// With `widen`, fp16, bf16 and fp64 become fp32. Throws ConfigError where the file cannot be read,
+/// ModelError where it is no ONNX model or one of its tensors is broken.
+RawModel read_onnx(const std::filesystem::path& path, bool widen = true);
 
 }  // namespace steppe::graph

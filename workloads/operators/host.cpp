@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/operators/host.h"
+
+namespace steppe::graph {
+
+std::size_t HostCall::room(const Shape& shape) const {
+  const std::int64_t size = checked_elements(shape, described(node));
+  if (size > max_host_elements) fail("a result of {} is too large for the host", text(shape));
+  return static_cast<std::size_t>(size);
+}
+
+const HostTable& host_operators() {
+  static const HostTable table = [] {
+    HostTable t;
+    add_host_pointwise(t);
+    add_host_reductions(t);
+    add_host_moves(t);
+    add_host_gathers(t);
+    add_host_products(t);
+    add_host_windows(t);
+    add_host_norms(t);
+    add_host_quantised(t);
+    add_host_recurrent(t);
+    add_host_resize(t);
+    add_host_others(t);
+    return t;
+  }();
+  return table;
+}
+
+std::vector<Tensor> run_host(const Node& node, const std::vector<const Tensor*>& inputs) {
+  HostCall call{node, inputs, {}};
+  const auto found = host_operators().find(call.op());
+  if (found == host_operators().end()) call.fail("no such operator");
+  found->second.kernel(call);
+  return std::move(call.out);
+}
+
+}  // namespace steppe::graph
