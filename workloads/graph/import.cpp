@@ -19,7 +19,8 @@
 namespace steppe::graph {
 namespace {
 
-constexpr std::int64_t oldest_opset = 7;  ///< the first with today's broadcasting
+constexpr std::int64_t oldest_opset = 6;
+constexpr std::int64_t max_iterations = 4096;  ///< of a loop that is unrolled
 
 std::string name_of_axis(const RawInput& input, std::size_t axis) {
   return fmt::format("{}.{}", input.name, axis);
@@ -124,7 +125,7 @@ class Importer {
     }
     read_.insert(raw_.outputs.begin(), raw_.outputs.end());
     for (std::size_t i = 0; i < raw_.nodes.size(); ++i) {
-      read_.insert(raw_.nodes[i].inputs.begin(), raw_.nodes[i].inputs.end());
+      note_reads(raw_.nodes[i]);
       for (const std::string& output : raw_.nodes[i].outputs) {
         if (output.empty()) continue;
         claim(output, "node '" + raw_.nodes[i].name + "'");
@@ -168,11 +169,48 @@ class Importer {
     while (!open.empty()) {
       const RawNode& node = raw_.nodes[open.back()];
       open.pop_back();
-      for (const std::string& input : node.inputs) {
+      for (const std::string& input : reads(node)) {
         if (!input.empty()) need(input, fmt::format("node '{}' ({})", node.name, node.op));
       }
     }
     return sorted(needed);
+  }
+
+  static std::vector<const RawModel*> bodies(const RawNode& node) {
+    std::vector<const RawModel*> result;
+    for (const auto& [key, attribute] : node.attributes) {
+      const auto* body = std::get_if<std::shared_ptr<const RawModel>>(&attribute);
+      if (body != nullptr) result.push_back(body->get());
+    }
+    return result;
+  }
+
+  /// What a node takes from outside, what its bodies take among it.
+  static std::vector<std::string> reads(const RawNode& node) {
+    std::vector<std::string> names = node.inputs;
+    for (const RawModel* body : bodies(node)) {
+      std::set<std::string> own;
+      for (const Value& value : body->initialisers) own.insert(value.name);
+      for (const RawInput& input : body->inputs) own.insert(input.name);
+      for (const RawNode& inner : body->nodes)
+        own.insert(inner.outputs.begin(), inner.outputs.end());
+      const auto take = [&](const std::string& name) {
+        if (!own.contains(name)) names.push_back(name);
+      };
+      for (const RawNode& inner : body->nodes) {
+        for (const std::string& name : reads(inner)) take(name);
+      }
+      for (const std::string& name : body->outputs) take(name);
+    }
+    return names;
+  }
+
+  void note_reads(const RawNode& node) {
+    read_.insert(node.inputs.begin(), node.inputs.end());
+    for (const RawModel* body : bodies(node)) {
+      read_.insert(body->outputs.begin(), body->outputs.end());
+      for (const RawNode& inner : body->nodes) note_reads(inner);
+    }
   }
 
   /// Kahn's algorithm; of the nodes that may come next the first in the file does.
@@ -184,7 +222,7 @@ class Importer {
     for (std::size_t i = 0; i < raw_.nodes.size(); ++i) {
       if (!needed[i]) continue;
       ++count;
-      for (const std::string& input : raw_.nodes[i].inputs) {
+      for (const std::string& input : reads(raw_.nodes[i])) {
         const auto found = producer_.find(input);
         if (found == producer_.end()) continue;
         readers[found->second].push_back(i);
@@ -211,6 +249,7 @@ class Importer {
 
   /// Into canonical nodes where that is possible, else into a host operator.
   void convert(const RawNode& raw) {
+    if (raw.op == "If" || raw.op == "Loop" || raw.op == "Scan") return convert_control(raw);
     const auto conversion = conversions().find(raw.op);
     const bool on_host = host_operators().contains(raw.op);
     if (conversion == conversions().end() && !on_host) {
@@ -219,9 +258,10 @@ class Importer {
                        raw.name, raw.op, near.empty() ? "" : " (nearest: " + near + ")",
                        fmt::join(supported_operators(), ", "));
     }
-    const std::vector<ValueId> inputs = operands(raw);
-    const std::size_t count = results_read(raw);
+    std::vector<ValueId> inputs = operands(raw);
     builder_.set_scope(raw.name);
+    if (raw_.opset < 7) modernise(raw, inputs);
+    const std::size_t count = results_read(raw);
     if (conversion == conversions().end()) return take_results(raw, host(raw, inputs, count));
     Context context(raw, raw_.opset, inputs, builder_, !options_.exact_types);
     const std::size_t nodes = builder_.graph().nodes.size();
@@ -238,6 +278,31 @@ class Importer {
       return take_results(raw, host(raw, inputs, count));
     }
     take_results(raw, context.outputs);
+  }
+
+  /// Before operator set 7 a second operand had to be told to be broadcast, from which axis on.
+  void modernise(const RawNode& raw, std::vector<ValueId>& inputs) {
+    if (inputs.size() < 2 || inputs[0] == no_value || inputs[1] == no_value) return;
+    const auto integer = [&](const char* key, std::int64_t absent) {
+      const auto found = raw.attributes.find(key);
+      if (found == raw.attributes.end()) return absent;
+      const auto* value = std::get_if<std::int64_t>(&found->second);
+      return value == nullptr ? absent : *value;
+    };
+    const auto rank = static_cast<std::int64_t>(builder_.shape(inputs[0]).size());
+    Shape shape = builder_.shape(inputs[1]);
+    const auto own = static_cast<std::int64_t>(shape.size());
+    const bool slopes = raw.op == "PRelu" && own == 1 && rank > 1;
+    const bool placed = integer("broadcast", 0) != 0 && raw.attributes.contains("axis");
+    if (!slopes && !placed) return;
+    std::int64_t axis = slopes ? 1 : integer("axis", 0);
+    if (axis < 0) axis += rank;
+    if (axis < 0 || axis + own > rank) {
+      throw ModelError("node '{}' ({}): {} does not lie at axis {} of {} axes", raw.name, raw.op,
+                       text(shape), axis, rank);
+    }
+    shape.resize(static_cast<std::size_t>(rank - axis), 1);
+    inputs[1] = builder_.reshape(inputs[1], shape);
   }
 
   std::vector<ValueId> operands(const RawNode& raw) const {
@@ -260,6 +325,155 @@ class Importer {
       if (read_.contains(raw.outputs[i])) count = i + 1;
     }
     return count;
+  }
+
+  template <typename... Args>
+  [[noreturn]] static void fail(const RawNode& raw, fmt::format_string<Args...> format,
+                                Args&&... args) {
+    throw ModelError("node '{}' ({}): {}", raw.name, raw.op,
+                     fmt::format(format, std::forward<Args>(args)...));
+  }
+
+  static const RawModel& body_of(const RawNode& raw, const std::string& key) {
+    const auto found = raw.attributes.find(key);
+    const auto* body = found == raw.attributes.end()
+                           ? nullptr
+                           : std::get_if<std::shared_ptr<const RawModel>>(&found->second);
+    if (body == nullptr) fail(raw, "it has no '{}'", key);
+    return **body;
+  }
+
+  /// The nodes of a body in place of the node; what they name is seen by them alone.
+  std::vector<ValueId> inlined(const RawNode& raw, const RawModel& body,
+                               const std::vector<ValueId>& inputs) {
+    if (inputs.size() != body.inputs.size()) {
+      fail(raw, "its body has {} inputs and gets {}", body.inputs.size(), inputs.size());
+    }
+    if (++inlined_ > max_iterations)
+      fail(raw, "its loops have more than {} rounds", max_iterations);
+    const std::unordered_map<std::string, ValueId> outside = values_;
+    for (std::size_t i = 0; i < inputs.size(); ++i) values_[body.inputs[i].name] = inputs[i];
+    for (const Value& value : body.initialisers) values_[value.name] = builder_.constant(value);
+    for (const RawNode& node : body.nodes) convert(node);
+    std::vector<ValueId> results;
+    for (const std::string& name : body.outputs) {
+      const auto found = values_.find(name);
+      if (found == values_.end()) fail(raw, "nothing makes '{}' of its body", name);
+      results.push_back(found->second);
+    }
+    values_ = outside;
+    builder_.set_scope(raw.name);
+    return results;
+  }
+
+  std::int64_t known_scalar(const RawNode& raw, ValueId id, const char* what) const {
+    const Value& value = builder_.value(id);
+    if (!builder_.known(id) || value.elements() != 1) {
+      fail(raw, "its {} '{}' must be known when the model is imported", what, value.name);
+    }
+    return integers(tensor_of(value)).front();
+  }
+
+  ValueId host_one(const std::string& op, std::vector<ValueId> inputs, Attributes attributes) {
+    attributes["opset"] = std::int64_t{13};
+    return builder_.add_host(op, std::move(inputs), std::move(attributes), 1).front();
+  }
+
+  /// Arrays of one shape as one, along a new axis.
+  ValueId stacked(const RawNode& raw, const std::vector<ValueId>& parts, std::int64_t axis) {
+    if (parts.empty()) fail(raw, "a loop of no rounds has no elements to collect");
+    const auto rank = static_cast<std::int64_t>(builder_.shape(parts[0]).size()) + 1;
+    if (axis < -rank || axis >= rank) fail(raw, "axis {} of {} axes", axis, rank);
+    if (axis < 0) axis += rank;
+    std::vector<ValueId> rows;
+    for (const ValueId part : parts) {
+      rows.push_back(host_one("Unsqueeze", {part}, {{"axes", Shape{axis}}}));
+    }
+    return host_one("Concat", rows, {{"axis", axis}});
+  }
+
+  /// A loop unrolled, the branch that is taken.
+  void convert_control(const RawNode& raw) {
+    const std::vector<ValueId> inputs = operands(raw);
+    builder_.set_scope(raw.name);
+    if (raw.op == "If") {
+      if (inputs.size() != 1) fail(raw, "it takes one operand");
+      const bool taken = known_scalar(raw, inputs[0], "condition") != 0;
+      return take_results(raw,
+                          inlined(raw, body_of(raw, taken ? "then_branch" : "else_branch"), {}));
+    }
+    take_results(raw, raw.op == "Loop" ? unrolled(raw, inputs) : scanned(raw, inputs));
+  }
+
+  std::vector<ValueId> unrolled(const RawNode& raw, const std::vector<ValueId>& inputs) {
+    const RawModel& body = body_of(raw, "body");
+    if (inputs.size() < 2) fail(raw, "it takes two operands or more");
+    const std::int64_t most =
+        inputs[0] == no_value ? max_iterations + 1 : known_scalar(raw, inputs[0], "trip count");
+    bool going = inputs[1] == no_value || known_scalar(raw, inputs[1], "condition") != 0;
+    std::vector<ValueId> carried(inputs.begin() + 2, inputs.end());
+    if (body.outputs.size() < carried.size() + 1) fail(raw, "its body has too few outputs");
+    std::vector<std::vector<ValueId>> collected(body.outputs.size() - carried.size() - 1);
+    for (std::int64_t i = 0; i < most && going; ++i) {
+      const ValueId round = builder_.integers(raw.name + "/round", {}, {i});
+      const ValueId go = builder_.integers(raw.name + "/go", {}, {1}, DataType::boolean);
+      std::vector<ValueId> passed{round, go};
+      passed.insert(passed.end(), carried.begin(), carried.end());
+      const std::vector<ValueId> results = inlined(raw, body, passed);
+      going = known_scalar(raw, results[0], "condition") != 0;
+      const auto middle = results.begin() + 1 + static_cast<std::ptrdiff_t>(carried.size());
+      for (std::size_t k = 0; k < collected.size(); ++k) {
+        collected[k].push_back(middle[static_cast<std::ptrdiff_t>(k)]);
+      }
+      carried.assign(results.begin() + 1, middle);
+    }
+    for (const auto& parts : collected) carried.push_back(stacked(raw, parts, 0));
+    return carried;
+  }
+
+  /// Scan of operator set 9 and later.
+  std::vector<ValueId> scanned(const RawNode& raw, const std::vector<ValueId>& inputs) {
+    const RawModel& body = body_of(raw, "body");
+    if (raw_.opset < 9) fail(raw, "operator sets before 9 are not supported");
+    const auto found = raw.attributes.find("num_scan_inputs");
+    const auto* number =
+        found == raw.attributes.end() ? nullptr : std::get_if<std::int64_t>(&found->second);
+    if (number == nullptr || *number < 1 || *number > static_cast<std::int64_t>(inputs.size())) {
+      fail(raw, "'num_scan_inputs' does not fit {} operands", inputs.size());
+    }
+    for (const char* key : {"scan_input_axes", "scan_input_directions", "scan_output_axes",
+                            "scan_output_directions"}) {
+      const auto given = raw.attributes.find(key);
+      const auto* list =
+          given == raw.attributes.end() ? nullptr : std::get_if<Shape>(&given->second);
+      if (list != nullptr && std::count(list->begin(), list->end(), 0) != std::ssize(*list)) {
+        fail(raw, "'{}' other than 0 is not supported", key);
+      }
+    }
+    const std::size_t states = inputs.size() - static_cast<std::size_t>(*number);
+    if (body.outputs.size() < states) fail(raw, "its body has too few outputs");
+    for (const ValueId id : inputs) {
+      if (id == no_value) fail(raw, "an operand is missing");
+    }
+    const Shape& first = builder_.shape(inputs[states]);
+    if (first.empty()) fail(raw, "a scalar cannot be scanned");
+    const std::int64_t rounds = first[0];
+    std::vector<ValueId> carried(inputs.begin(),
+                                 inputs.begin() + static_cast<std::ptrdiff_t>(states));
+    std::vector<std::vector<ValueId>> collected(body.outputs.size() - states);
+    for (std::int64_t i = 0; i < rounds; ++i) {
+      std::vector<ValueId> passed = carried;
+      for (std::size_t k = states; k < inputs.size(); ++k) {
+        const ValueId index = builder_.integers(raw.name + "/round", {}, {i});
+        passed.push_back(host_one("Gather", {inputs[k], index}, {{"axis", std::int64_t{0}}}));
+      }
+      const std::vector<ValueId> results = inlined(raw, body, passed);
+      carried.assign(results.begin(), results.begin() + static_cast<std::ptrdiff_t>(states));
+      for (std::size_t k = 0; k < collected.size(); ++k)
+        collected[k].push_back(results[states + k]);
+    }
+    for (const auto& parts : collected) carried.push_back(stacked(raw, parts, 0));
+    return carried;
   }
 
   std::vector<ValueId> host(const RawNode& raw, const std::vector<ValueId>& inputs,
@@ -331,6 +545,7 @@ class Importer {
   Builder builder_;
   std::unordered_map<std::string, ValueId> values_;
   std::unordered_map<std::string, std::size_t> producer_;
+  std::int64_t inlined_ = 0;  ///< bodies so far
   std::unordered_set<std::string> claimed_;
   std::unordered_set<std::string> read_;  ///< by nodes or as outputs
   std::unordered_set<ValueId> named_;     ///< values that have their name from the file

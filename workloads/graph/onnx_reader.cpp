@@ -105,7 +105,7 @@ class Reader {
     }
   }
 
-  void take(const onnx::GraphProto& graph, RawModel& raw) const {
+  void take(const onnx::GraphProto& graph, RawModel& raw, bool is_body = false) const {
     std::set<std::string> initialised;
     if (graph.sparse_initializer_size() > 0) throw ModelError("it has sparse initialisers");
     for (const TensorProto& tensor : graph.initializer()) {
@@ -113,7 +113,13 @@ class Reader {
       initialised.insert(tensor.name());
     }
     for (const onnx::ValueInfoProto& input : graph.input()) {
-      if (!initialised.contains(input.name())) raw.inputs.push_back(input_of(input));
+      if (initialised.contains(input.name())) continue;
+      if (is_body) {  // types and shapes are those of what is passed
+        raw.inputs.emplace_back();
+        raw.inputs.back().name = input.name();
+      } else {
+        raw.inputs.push_back(input_of(input));
+      }
     }
     for (const onnx::NodeProto& node : graph.node()) raw.nodes.push_back(node_of(node));
     for (const onnx::ValueInfoProto& output : graph.output()) raw.outputs.push_back(output.name());
@@ -169,6 +175,11 @@ class Reader {
         return std::vector<std::int64_t>(attribute.ints().begin(), attribute.ints().end());
       case AttributeProto::FLOATS:
         return std::vector<float>(attribute.floats().begin(), attribute.floats().end());
+      case AttributeProto::GRAPH: {
+        auto body = std::make_shared<RawModel>();
+        take(attribute.g(), *body, true);
+        return body;
+      }
       case AttributeProto::TENSOR:
         return value_of(attribute.t(), attribute.t().name());
       default:

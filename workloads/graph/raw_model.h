@@ -13,9 +13,13 @@
 /// What an ONNX file holds, free of protobuf, not judged yet.
 namespace steppe::graph {
 
-/// `monostate` stands for kinds that no supported operator has (subgraphs, sparse tensors).
-using RawAttribute = std::variant<std::monostate, std::int64_t, float, std::string,
-                                  std::vector<std::int64_t>, std::vector<float>, Value>;
+struct RawModel;
+
+/// `monostate` stands for kinds that no supported operator has (lists of strings, sparse tensors).
+/// A body of a control operator is a model without operator set.
+using RawAttribute =
+    std::variant<std::monostate, std::int64_t, float, std::string, std::vector<std::int64_t>,
+                 std::vector<float>, Value, std::shared_ptr<const RawModel>>;
 
 struct RawNode {
   std::string name;

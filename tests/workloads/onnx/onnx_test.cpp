@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
@@ -29,6 +30,16 @@ struct Case {
   std::vector<Tensor> outputs;
 };
 
+/// The tests store bf16 as the bits of uint16.
+Tensor as_type(Tensor tensor, DataType type) {
+  if (type != DataType::bf16 || tensor.type != DataType::uint16) return tensor;
+  std::vector<double> elements;
+  for (const std::int64_t bits : tensor.int64) {
+    elements.push_back(double{std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16U)});
+  }
+  return make_tensor(type, tensor.shape, elements);
+}
+
 std::vector<Tensor> read_all(const fs::path& folder, const std::string& kind) {
   std::vector<Tensor> result;
   for (int i = 0; fs::exists(folder / fmt::format("{}_{}.pb", kind, i)); ++i) {
@@ -42,7 +53,9 @@ Case read_case(const fs::path& test) {
   c.model = read_onnx(test / "model.onnx", false);
   const std::vector<Tensor> inputs = read_all(test / "test_data_set_0", "input");
   if (inputs.size() > c.model.inputs.size()) throw ModelError("an input is an initialiser as well");
-  for (std::size_t i = 0; i < inputs.size(); ++i) c.inputs[c.model.inputs[i].name] = inputs[i];
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    c.inputs[c.model.inputs[i].name] = as_type(inputs[i], c.model.inputs[i].type);
+  }
   c.outputs = read_all(test / "test_data_set_0", "output");
   return c;
 }
@@ -101,7 +114,8 @@ std::string run(const fs::path& test, const Case& c, Fixing fixing) {
     return fmt::format("{} outputs, {} expected", graph.outputs.size(), c.outputs.size());
   }
   for (std::size_t i = 0; i < c.outputs.size(); ++i) {
-    const std::string wrong = difference(executor.tensor(graph.outputs[i]), c.outputs[i]);
+    const Tensor got = executor.tensor(graph.outputs[i]);
+    const std::string wrong = difference(got, as_type(c.outputs[i], got.type));
     if (!wrong.empty()) return fmt::format("output {}: {}", i, wrong);
   }
   return {};
