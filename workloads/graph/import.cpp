@@ -351,6 +351,9 @@ class Importer {
     }
     if (++inlined_ > max_iterations)
       fail(raw, "its loops have more than {} rounds", max_iterations);
+    if (std::find(inputs.begin(), inputs.end(), no_value) != inputs.end()) {
+      fail(raw, "an operand is missing");
+    }
     const std::unordered_map<std::string, ValueId> outside = values_;
     for (std::size_t i = 0; i < inputs.size(); ++i) values_[body.inputs[i].name] = inputs[i];
     for (const Value& value : body.initialisers) values_[value.name] = builder_.constant(value);
@@ -367,6 +370,7 @@ class Importer {
   }
 
   std::int64_t known_scalar(const RawNode& raw, ValueId id, const char* what) const {
+    if (id == no_value) fail(raw, "its {} is missing", what);
     const Value& value = builder_.value(id);
     if (!builder_.known(id) || value.elements() != 1) {
       fail(raw, "its {} '{}' must be known when the model is imported", what, value.name);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/operators/host.h"
 
+#include <stdexcept>
+
 namespace steppe::graph {
 
 std::size_t HostCall::room(const Shape& shape) const {
@@ -32,7 +34,13 @@ std::vector<Tensor> run_host(const Node& node, const std::vector<const Tensor*>&
   HostCall call{node, inputs, {}};
   const auto found = host_operators().find(call.op());
   if (found == host_operators().end()) call.fail("no such operator");
-  found->second.kernel(call);
+  try {
+    found->second.kernel(call);
+  } catch (const std::out_of_range&) {
+    call.fail("its operands do not fit each other");
+  } catch (const std::length_error&) {
+    call.fail("a result is too large for the host");
+  }
   return std::move(call.out);
 }
 

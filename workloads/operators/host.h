@@ -73,6 +73,7 @@ struct HostCall {
 
   template <typename T>
   void give(DataType type, Shape shape, const std::vector<T>& elements) {
+    if (elements.size() != room(shape)) fail("its operands do not fit each other");
     out.push_back(make_tensor(type, std::move(shape), elements));
   }
 
@@ -87,7 +88,7 @@ struct HostCall {
   }
 };
 
-inline constexpr std::int64_t max_host_elements = std::int64_t{1} << 28;
+inline constexpr std::int64_t max_host_elements = std::int64_t{1} << 26;
 
 using HostKernel = void (*)(HostCall&);
 
@@ -172,6 +173,8 @@ template <typename T>
 std::vector<T> broadcast_to(const HostCall& call, const std::vector<T>& from, const Shape& shape,
                             const Shape& target) {
   if (shape == target) return from;
+  if (broadcast_shape(shape, target) != target)
+    call.fail("{} does not fit {}", text(shape), text(target));
   std::vector<T> result;
   result.reserve(call.room(target));
   const Shape steps = broadcast_steps(shape, target);

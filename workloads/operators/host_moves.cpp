@@ -161,6 +161,7 @@ void split(HostCall& call) {
   const auto axis = static_cast<std::size_t>(call.axis(call.integer("axis", 0), call.rank(0)));
   const std::int64_t size = call.shape(0)[axis];
   const std::int64_t count = call.integer("num_outputs", call.integer("results", 1));
+  if (count < 1 || count > 65536) call.fail("{} parts", count);
   Shape parts = call.integers(1, "split", {});
   if (parts.empty()) {
     const std::int64_t each = (size + count - 1) / std::max<std::int64_t>(count, 1);

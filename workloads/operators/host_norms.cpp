@@ -179,6 +179,7 @@ void likelihood_loss(HostCall& call, const std::vector<double>& logs) {
   const Shape& shape = call.shape(0);
   if (shape.size() < 2) call.fail("{} has no classes", text(shape));
   const std::size_t pixels = product(shape, 2, shape.size());
+  if (pixels == 0 || shape[1] == 0) call.fail("{} is empty", text(shape));
   const std::vector<std::int64_t> classes = integers(call.at(1));
   const std::vector<double> weights = call.has(2) ? reals(call.at(2)) : std::vector<double>();
   if (classes.size() * static_cast<std::size_t>(shape[1]) != logs.size())

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <complex>
+#include <limits>
 #include <numbers>
 
 #include "workloads/operators/host.h"
@@ -68,6 +69,8 @@ std::vector<std::complex<double>> transformed(const std::vector<std::complex<dou
   return y;
 }
 
+constexpr std::int64_t max_transform = 65536;  ///< it takes its square in steps
+
 void dft(HostCall& call) {
   const Shape& shape = call.shape(0);
   if (shape.size() < 2) call.fail("a signal of {}", text(shape));
@@ -76,7 +79,7 @@ void dft(HostCall& call) {
   const bool half = call.integer("onesided", 0) != 0;
   const bool is_complex = shape.back() == 2;
   const auto length = static_cast<std::int64_t>(call.scalar(1, static_cast<double>(shape[axis])));
-  if (length < 1 || length > max_host_elements) call.fail("a length of {}", length);
+  if (length < 1 || length > max_transform) call.fail("a length of {}", length);
   Shape to = shape;
   to.back() = 2;
   to[axis] = half ? length / 2 + 1 : length;
@@ -110,7 +113,7 @@ void stft(HostCall& call) {
   const auto length = call.has(3) ? static_cast<std::int64_t>(call.scalar(3, 0.0))
                                   : static_cast<std::int64_t>(weights.size());
   const bool half = call.integer("onesided", 1) != 0;
-  if (shape.size() < 2 || step < 1 || length < 1 || length > shape[1])
+  if (shape.size() < 2 || step < 1 || length < 1 || length > shape[1] || length > max_transform)
     call.fail("frames of {} by {} of {}", length, step, text(shape));
   if (shape.size() > 2 && shape[2] != 1) call.fail("complex signals are not supported");
   if (!weights.empty() && static_cast<std::int64_t>(weights.size()) != length)
@@ -214,6 +217,7 @@ void roi_align(HostCall& call) {
   const std::int64_t oh = call.integer("output_height", 1), ow = call.integer("output_width", 1);
   const double scale = call.real("spatial_scale", 1.0);
   const std::int64_t ratio = call.integer("sampling_ratio", 0);
+  if (ratio < 0 || ratio > 1024) call.fail("a sampling ratio of {}", ratio);
   const bool largest = call.string("mode", "avg") == "max";
   const bool half = call.opset() >= 16 &&
                     call.string("coordinate_transformation_mode", "half_pixel") == "half_pixel";

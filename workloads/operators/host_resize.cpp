@@ -56,6 +56,7 @@ double nearest(const std::string& mode, double x) {
 
 std::vector<Tap> taps(const HostCall& call, const Axis& a, double x) {
   const std::string kind = call.string("mode", "nearest");
+  x = std::isnan(x) ? 0.0 : std::clamp(x, -1e9, 1e9);
   const double last = static_cast<double>(a.in - 1);
   if (kind == "nearest") {
     return {{static_cast<std::int64_t>(std::clamp(
@@ -66,6 +67,7 @@ std::vector<Tap> taps(const HostCall& call, const Axis& a, double x) {
   const bool antialias = call.integer("antialias", 0) != 0 && a.scale < 1.0;
   const double shrink = antialias ? a.scale : 1.0;
   const double reach = (is_cubic ? 2.0 : 1.0) / shrink;
+  if (!(reach < 65536.0)) call.fail("a scale of {}", a.scale);
   const double coefficient = call.real("cubic_coeff_a", -0.75);
   const bool exclude = call.integer("exclude_outside", 0) != 0 || antialias;
   std::vector<Tap> result;

@@ -280,6 +280,11 @@ HostWindow::HostWindow(const HostCall& call, const Shape& operand, const Shape& 
     out.push_back((room + (up ? strides[i] - 1 : 0)) / strides[i] + 1);
     if (up && (out.back() - 1) * strides[i] >= in[i] + pads[i]) --out.back();
   }
+  double work = 1.0;
+  for (std::size_t i = 0; i < axes; ++i) {
+    work *= static_cast<double>(out[i]) * static_cast<double>(kernel[i]);
+  }
+  if (work > 0x1p33) call.fail("a kernel of {} at {} places is too large", text(kernel), text(out));
 }
 
 std::vector<double> convolved(const HostCall& call, const std::vector<double>& x,
