@@ -93,7 +93,7 @@ void FloatExecutor::run(const std::map<std::string, std::vector<float>>& inputs)
   for (const Node& node : graph_.nodes) run_node(node);
 }
 
-void FloatExecutor::run(const std::map<std::string, Tensor>& inputs) {
+void FloatExecutor::run_tensors(const std::map<std::string, Tensor>& inputs) {
   check_inputs(graph_, inputs);
   for (const ValueId id : graph_.inputs) take(id, inputs.at(graph_.value(id).name));
   for (const Node& node : graph_.nodes) run_node(node);

@@ -29,7 +29,7 @@ class FloatExecutor {
   [[nodiscard]] const std::vector<float>& value(ValueId id) const;
 
   /// As `run`, with inputs of any type.
-  void run(const std::map<std::string, Tensor>& inputs);
+  void run_tensors(const std::map<std::string, Tensor>& inputs);
   /// Any value with its type.
   [[nodiscard]] Tensor tensor(ValueId id) const;
 

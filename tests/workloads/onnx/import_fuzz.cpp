@@ -80,7 +80,7 @@ void import_and_run(const std::filesystem::path& file, bool exact_types) {
   for (const Value& value : graph.values) {
     if (value.elements() > 1048576) return;
   }
-  FloatExecutor(graph).run(inputs);
+  FloatExecutor(graph).run_tensors(inputs);
 }
 
 }  // namespace

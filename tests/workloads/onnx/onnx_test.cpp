@@ -109,7 +109,7 @@ std::string run(const fs::path& test, const Case& c, Fixing fixing) {
   }
   const Graph graph = import_onnx(test / "model.onnx", options);
   FloatExecutor executor(graph);
-  executor.run(fed);
+  executor.run_tensors(fed);
   if (graph.outputs.size() != c.outputs.size()) {
     return fmt::format("{} outputs, {} expected", graph.outputs.size(), c.outputs.size());
   }
