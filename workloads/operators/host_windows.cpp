@@ -207,6 +207,7 @@ void conv_transpose(HostCall& call) {
     } else {
       to.push_back(all - pads[i] - pads[i + axes]);
     }
+    if (to.back() < 1) call.fail("an output of {}", to.back());
   }
   std::vector<double> y(call.room(to), 0.0);
   const std::vector<double> x = reals(call.at(0));
