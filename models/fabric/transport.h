@@ -9,13 +9,17 @@
 /// Small helpers that every block of the fabric shares.
 namespace steppe {
 
-inline std::uint64_t to_ps(const sc_core::sc_time& time) {
-  static const std::uint64_t ps_per_unit = static_cast<std::uint64_t>(
+/// Picoseconds of the unit that sc_time counts in.
+inline std::uint64_t time_unit_ps() {
+  static const std::uint64_t ps = static_cast<std::uint64_t>(
       std::llround(sc_core::sc_get_time_resolution().to_seconds() * 1e12));
-  return time.value() * ps_per_unit;
+  return ps;
 }
+inline std::uint64_t to_ps(const sc_core::sc_time& time) { return time.value() * time_unit_ps(); }
+/// Without the way over a double that sc_time's other constructors take: this is called for every
+/// transaction.
 inline sc_core::sc_time from_ps(std::uint64_t ps) {
-  return {static_cast<double>(ps), sc_core::SC_PS};
+  return sc_core::sc_time::from_value(ps / time_unit_ps());
 }
 /// A parameter in seconds as picoseconds.
 inline std::uint64_t seconds_to_ps(double seconds) {
