@@ -106,10 +106,10 @@ passes::Sample run_inputs(const std::vector<InputShape>& shapes, const Samples& 
 
 void ModelArguments::describe(options::options_description& described) {
   auto add = described.add_options();
-  add("sparsity", options::value(&sparsity_)->default_value("16"),
+  add("sparsity", options::value(&sparsity_text_)->default_value("16"),
       "1, 2, 4, 8, 16 or 32: one weight in so many is kept; N:32: N in each block of 32; "
       "unstructured:SHARE: the largest, wherever they are");
-  add("precision", options::value(&precision_)->default_value("int8"),
+  add("precision", options::value(&precision_text_)->default_value("int8"),
       "int8, bf16, or fp32: products of bf16, all else fp32");
   add("calibrate", options::value(&calibrate_),
       "NAME=FILE.npy, or a folder with NAME.npy for each input: inputs that set the ranges of "
@@ -133,8 +133,8 @@ void ModelArguments::finish(const options::variables_map& values) {
   };
   model_.batch = narrowed("batch", batch_);
   model_.context = narrowed("context", context_);
-  parse_sparsity(sparsity_);
-  parse_precision(precision_);
+  sparsity_ = parse_sparsity(sparsity_text_);
+  precision_ = parse_precision(precision_text_);
   check_used(model_.model, values);
   if (!reads_table()) passes::parse_method(calibration_);
   for (const std::string& binding : bindings_) {
@@ -158,15 +158,14 @@ std::vector<passes::Sample> ModelArguments::samples(const graph::Graph& graph) c
 }
 
 passes::LowerOptions ModelArguments::lowering(const graph::Graph& graph) const {
-  passes::LowerOptions lowering{.sparsity = parse_sparsity(sparsity_),
-                                .precision = parse_precision(precision_)};
+  passes::LowerOptions lowering{
+      .sparsity = sparsity_, .precision = precision_, .samples = samples(graph)};
   if (reads_table()) {
     CalibrationTable table = read_table(calibration_);
     lowering.ranges = std::move(table.ranges);
     lowering.in_bf16 = std::move(table.in_bf16);
   } else {
     lowering.method = passes::parse_method(calibration_);
-    lowering.samples = samples(graph);
   }
   return lowering;
 }

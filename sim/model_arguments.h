@@ -28,16 +28,20 @@ class ModelArguments {
   void finish(const options::variables_map& values);
 
   [[nodiscard]] const ModelOptions& model() const { return model_; }
+  [[nodiscard]] net::Type precision() const { return precision_; }
   [[nodiscard]] const std::string& method() const { return calibration_; }
   [[nodiscard]] bool reads_table() const;  ///< ranges come from a file
-  /// Inputs that set the ranges, or that ranges are measured with; none where none are given.
-  [[nodiscard]] std::vector<passes::Sample> samples(const graph::Graph& graph) const;
-  /// What `passes::lower` is to do, samples and tables read.
+  /// What `passes::lower` is to do, samples and tables read. Where a table has the ranges, samples
+  /// are there to measure with.
   [[nodiscard]] passes::LowerOptions lowering(const graph::Graph& graph) const;
 
  private:
+  [[nodiscard]] std::vector<passes::Sample> samples(const graph::Graph& graph) const;
+
   ModelOptions model_;
-  std::string sparsity_, precision_, calibration_, weights_;
+  net::Sparsity sparsity_;
+  net::Type precision_ = net::Type::int8;
+  std::string sparsity_text_, precision_text_, calibration_, weights_;
   std::vector<std::string> calibrate_, bindings_;
   Whole batch_, context_;
 };

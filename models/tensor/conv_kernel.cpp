@@ -144,6 +144,13 @@ numerics::RecordShape record_shape(const isa::Conv& conv) {
           .item_bytes = conv.in_type == 0 ? 1U : 2U};
 }
 
+std::span<const std::uint8_t> record_of(const isa::Conv& conv, const numerics::RecordShape& shape,
+                                        const std::uint8_t* records, std::uint32_t channel) {
+  const Bytes bytes =
+      shape.encoding == numerics::Encoding::bitmap ? conv.weight_pitch : shape.bytes();
+  return {records + std::size_t{channel} * conv.weight_pitch, bytes};
+}
+
 template <typename Item>
 void DecodedWeights<Item>::decode(const isa::Conv& conv, const std::uint8_t* records,
                                   Workers& workers) {
@@ -151,15 +158,13 @@ void DecodedWeights<Item>::decode(const isa::Conv& conv, const std::uint8_t* rec
   const numerics::RecordShape shape = record_shape(conv);
   room_ = shape.encoding == numerics::Encoding::indexed ? std::size_t{shape.blocks()} * shape.kept
                                                         : shape.k;
-  const Bytes bytes =
-      shape.encoding == numerics::Encoding::bitmap ? conv.weight_pitch : shape.bytes();
   weights_.resize(room_ * conv.out_c);
   counts_.resize(conv.out_c);
   workers.run(ceil_div(conv.out_c, a_task), [&](std::size_t task, std::size_t) {
     const auto begin = static_cast<std::uint32_t>(task) * a_task;
     for (std::uint32_t c = begin; c < std::min(begin + a_task, conv.out_c); ++c) {
-      const std::uint8_t* record = records + std::size_t{c} * conv.weight_pitch;
-      counts_[c] = numerics::decode_record<Item>({record, bytes}, shape, &weights_[c * room_]);
+      counts_[c] = numerics::decode_record<Item>(record_of(conv, shape, records, c), shape,
+                                                 &weights_[c * room_]);
     }
   });
 }
@@ -217,12 +222,8 @@ void ConvKernel<Item>::compute_tile(const isa::Conv& conv, const ConvOperands& o
 }
 
 template <typename Item>
-void ConvKernel<Item>::decode(const isa::Conv& conv, const ConvOperands& operands) {
+void ConvKernel<Item>::run(const isa::Conv& conv, const ConvOperands& operands) {
   weights_.decode(conv, operands.weights, workers_);
-}
-
-template <typename Item>
-void ConvKernel<Item>::compute(const isa::Conv& conv, const ConvOperands& operands) {
   const std::uint32_t positions = conv.out_h * conv.out_w;
   const std::uint32_t tiles = ceil_div(positions, tile);
   const std::uint32_t channels = channels_a_task(conv, tiles, workers_.count());

@@ -25,6 +25,9 @@ struct ConvOperands {
 
 /// The shape of a Conv's weight records.
 numerics::RecordShape record_shape(const isa::Conv& conv);
+/// The record of one output channel: to the next one's begin where its length depends on its masks.
+std::span<const std::uint8_t> record_of(const isa::Conv& conv, const numerics::RecordShape& shape,
+                                        const std::uint8_t* records, std::uint32_t channel);
 
 /// A Conv's non-zero weights, by output channel.
 template <typename Item>
@@ -59,14 +62,7 @@ class ConvKernel {
  public:
   explicit ConvKernel(Workers& workers) : workers_(workers), scratch_(workers.count()) {}
 
-  void decode(const isa::Conv& conv, const ConvOperands& operands);
-  /// With the weights decoded last, which have to be the Conv's.
-  void compute(const isa::Conv& conv, const ConvOperands& operands);
-  void run(const isa::Conv& conv, const ConvOperands& operands) {
-    decode(conv, operands);
-    compute(conv, operands);
-  }
-  [[nodiscard]] const DecodedWeights<Item>& weights() const { return weights_; }
+  void run(const isa::Conv& conv, const ConvOperands& operands);
 
  private:
   /// What an input is widened to before it is multiplied.

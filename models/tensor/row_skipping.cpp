@@ -84,12 +84,9 @@ SkippedRows skip_rows(const isa::Conv& conv, const EngineShape& shape, const std
   PassTimer timer(conv, shape);
   const ConvSizes& sizes = timer.sizes();
   const numerics::RecordShape record = record_shape(conv);
-  const Bytes record_bytes =
-      record.encoding == numerics::Encoding::bitmap ? Bytes{conv.weight_pitch} : record.bytes();
   std::vector<std::uint32_t> stored(conv.out_c * sizes.blocks);
   for (std::uint32_t c = 0; c < conv.out_c; ++c) {
-    numerics::stored_masks({weights + std::size_t{c} * conv.weight_pitch, record_bytes}, record,
-                           &stored[c * sizes.blocks]);
+    numerics::stored_masks(record_of(conv, record, weights, c), record, &stored[c * sizes.blocks]);
   }
   const std::uint32_t group_channels = conv.out_c / conv.groups;
   std::vector<ZeroRows<Item>> zero(conv.groups, ZeroRows<Item>(conv, in));

@@ -216,7 +216,6 @@ void TensorUnit::compute(const Command& command, const isa::Conv& conv, WeightLo
 template <typename Item>
 void TensorUnit::run(ConvKernel<Item>& kernel, const isa::Conv& conv, const ConvOperands& operands,
                      WeightLoad& load) {
-  kernel.decode(conv, operands);
   if (shape_.dual_sparsity) {
     // Before the results are written: they may lie where the input did.
     const SkippedRows skipped = skip_rows<Item>(conv, shape_, operands.in, operands.weights);
@@ -224,7 +223,7 @@ void TensorUnit::run(ConvKernel<Item>& kernel, const isa::Conv& conv, const Conv
     rows_ += skipped.rows;
     zero_rows_ += skipped.zero;
   }
-  kernel.compute(conv, operands);
+  kernel.run(conv, operands);
 }
 
 /// Counts a pattern that is not that of the records: timing runs would take wrong times from it.
@@ -233,8 +232,7 @@ void TensorUnit::compare_pattern(const isa::Conv& conv, const std::uint8_t* reco
   const numerics::RecordShape shape = record_shape(conv);
   masks_.resize(shape.blocks());
   for (std::uint32_t channel = 0; channel < conv.out_c; ++channel) {
-    const std::uint8_t* record = records + std::size_t{channel} * conv.weight_pitch;
-    numerics::stored_masks({record, conv.weight_pitch}, shape, masks_.data());
+    numerics::stored_masks(record_of(conv, shape, records, channel), shape, masks_.data());
     if (pattern == nullptr || pattern->counts.empty() ||
         !std::ranges::equal(
             masks_, pattern->counts.subspan(std::size_t{channel} * shape.blocks(), shape.blocks()),

@@ -77,7 +77,7 @@ int calibrate_command(const std::vector<std::string>& arguments) {
     return 0;
   }
   model.finish(values);
-  if (values["precision"].as<std::string>() != "int8") {
+  if (model.precision() != net::Type::int8) {
     throw ConfigError("calibration is for --precision int8");
   }
   if (!mixed.empty()) {
@@ -87,7 +87,7 @@ int calibrate_command(const std::vector<std::string>& arguments) {
   check_writable(folder_of(out));
   const graph::Graph graph = load_model(model.model());
   passes::LowerOptions lowering = model.lowering(graph);
-  std::vector<passes::Sample> samples = model.samples(graph);
+  std::vector<passes::Sample> samples = lowering.samples;
   const bool drawn = samples.empty();
   if (drawn) samples = {passes::random_sample(graph, lowering.seed)};
   const Trial trial =

@@ -284,9 +284,7 @@ class Importer {
   void modernise(const RawNode& raw, std::vector<ValueId>& inputs) {
     if (inputs.size() < 2 || inputs[0] == no_value || inputs[1] == no_value) return;
     const auto integer = [&](const char* key, std::int64_t absent) {
-      const auto found = raw.attributes.find(key);
-      if (found == raw.attributes.end()) return absent;
-      const auto* value = std::get_if<std::int64_t>(&found->second);
+      const auto* value = attribute_of<std::int64_t>(raw, key);
       return value == nullptr ? absent : *value;
     };
     const auto rank = static_cast<std::int64_t>(builder_.shape(inputs[0]).size());
@@ -335,10 +333,7 @@ class Importer {
   }
 
   static const RawModel& body_of(const RawNode& raw, const std::string& key) {
-    const auto found = raw.attributes.find(key);
-    const auto* body = found == raw.attributes.end()
-                           ? nullptr
-                           : std::get_if<std::shared_ptr<const RawModel>>(&found->second);
+    const auto* body = attribute_of<std::shared_ptr<const RawModel>>(raw, key);
     if (body == nullptr) fail(raw, "it has no '{}'", key);
     return **body;
   }
@@ -390,6 +385,7 @@ class Importer {
     if (axis < -rank || axis >= rank) fail(raw, "axis {} of {} axes", axis, rank);
     if (axis < 0) axis += rank;
     std::vector<ValueId> rows;
+    rows.reserve(parts.size());
     for (const ValueId part : parts) {
       rows.push_back(host_one("Unsqueeze", {part}, {{"axes", Shape{axis}}}));
     }
@@ -439,17 +435,13 @@ class Importer {
   std::vector<ValueId> scanned(const RawNode& raw, const std::vector<ValueId>& inputs) {
     const RawModel& body = body_of(raw, "body");
     if (raw_.opset < 9) fail(raw, "operator sets before 9 are not supported");
-    const auto found = raw.attributes.find("num_scan_inputs");
-    const auto* number =
-        found == raw.attributes.end() ? nullptr : std::get_if<std::int64_t>(&found->second);
+    const auto* number = attribute_of<std::int64_t>(raw, "num_scan_inputs");
     if (number == nullptr || *number < 1 || *number > static_cast<std::int64_t>(inputs.size())) {
       fail(raw, "'num_scan_inputs' does not fit {} operands", inputs.size());
     }
     for (const char* key : {"scan_input_axes", "scan_input_directions", "scan_output_axes",
                             "scan_output_directions"}) {
-      const auto given = raw.attributes.find(key);
-      const auto* list =
-          given == raw.attributes.end() ? nullptr : std::get_if<Shape>(&given->second);
+      const auto* list = attribute_of<Shape>(raw, key);
       if (list != nullptr && std::count(list->begin(), list->end(), 0) != std::ssize(*list)) {
         fail(raw, "'{}' other than 0 is not supported", key);
       }

@@ -30,7 +30,7 @@ struct ImportOptions {
   std::map<std::string, Tensor> fixed;
 };
 
-/// Reads an ONNX model of operator set 7 or later as a graph of canonical operators with static
+/// Reads an ONNX model of operator set 6 or later as a graph of canonical operators with static
 /// shapes: what can be computed without the inputs is a constant, normalisations are folded into
 /// products, values that nothing needs are gone. Inputs and outputs keep their names and order.
 ///

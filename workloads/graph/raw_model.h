@@ -29,6 +29,13 @@ struct RawNode {
   std::map<std::string, RawAttribute> attributes;
 };
 
+/// The node's attribute; null where it is absent or of another kind.
+template <typename T>
+const T* attribute_of(const RawNode& node, const std::string& key) {
+  const auto found = node.attributes.find(key);
+  return found == node.attributes.end() ? nullptr : std::get_if<T>(&found->second);
+}
+
 struct RawAxis {
   std::int64_t extent = -1;  ///< negative: not fixed
   std::string symbol;        ///< of an extent that is not fixed, where it has one

@@ -32,7 +32,7 @@ void max_pool(HostCall& call) {
   static_cast<void>(call.room(to));
   const std::size_t size = volume(window.in);
   const bool by_columns = call.integer("storage_order", 0) != 0;
-  const Shape steps = row_major_steps(window.in);
+  const Shape& steps = window.steps;
   Shape column_steps = steps;
   std::int64_t step = 1;
   for (std::size_t i = 0; i < steps.size(); ++i) {
@@ -248,7 +248,7 @@ void conv_transpose(HostCall& call) {
 
 HostWindow::HostWindow(const HostCall& call, const Shape& operand, const Shape& kernel_shape,
                        bool pooling)
-    : in(operand.begin() + 2, operand.end()), kernel(kernel_shape) {
+    : in(operand.begin() + 2, operand.end()), steps(row_major_steps(in)), kernel(kernel_shape) {
   const std::size_t axes = in.size();
   strides = call.integers("strides", Shape(axes, 1));
   dilations = call.integers("dilations", Shape(axes, 1));

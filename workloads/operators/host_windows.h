@@ -8,6 +8,7 @@ namespace steppe::graph {
 /// A sliding window over any number of spatial axes; pads are explicit after `auto_pad`.
 struct HostWindow {
   Shape in, out;  ///< spatial extents
+  Shape steps;    ///< between neighbours of the operand, by axis
   Shape kernel, strides, dilations, pads;
 
   /// Reads the attributes; with `ceil_mode` the extents of `out` are rounded up.
@@ -16,7 +17,6 @@ struct HostWindow {
   /// Calls f(flat spatial index of the operand, flat kernel index) for all that lies inside.
   template <typename F>
   void visit(const Shape& at, F f) const {
-    const Shape steps = row_major_steps(in);
     std::size_t k = 0;
     for_each_index(kernel, [&](const Shape& index) {
       std::int64_t place = 0;
