@@ -3,9 +3,9 @@
 #include <cmath>
 #include <vector>
 
+#include "models/isa/functions.h"
 #include "models/numerics/special.h"
 #include "models/vector/elements.h"
-#include "models/isa/functions.h"
 #include "models/vector/vector_kernels.h"
 
 namespace steppe::vector_kernels {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/report/layer_error.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -49,14 +51,15 @@ std::vector<LayerError> layer_errors(const graph::Graph& graph, const net::Net& 
     for (const net::Port& port : network.inputs) inputs.push_back(sample.at(port.name));
     executor.run(inputs);
     real.run(sample);
-    for (const auto& [tensor, place] : places) {
+    for (const auto& entry : places) {
+      const net::Tensor& tensor = network.tensor(entry.first);
+      const passes::ValuePlace* place = entry.second;
       const std::vector<float>& wanted = real.value(place->value);
-      const reference::Values& got = executor.tensor(tensor);
-      Power& power = powers[tensor];
+      const reference::Values& got = executor.tensor(entry.first);
+      Power& power = powers[entry.first];
       passes::for_each_step(place->steps, [&](std::uint64_t i, std::size_t step) {
         const auto at = static_cast<std::size_t>(place->offset + static_cast<std::int64_t>(step));
-        const double difference =
-            double{wanted[i]} - double{number(network.tensor(tensor), got, at)};
+        const double difference = double{wanted[i]} - double{number(tensor, got, at)};
         power.signal += double{wanted[i]} * double{wanted[i]};
         power.noise += difference * difference;
       });

@@ -216,7 +216,7 @@ std::vector<ValueId> Builder::add_host(const std::string& op, std::vector<ValueI
     }
     node.outputs.push_back(add_value(std::move(result)));
   }
-  const std::vector<ValueId> outputs = node.outputs;
+  std::vector<ValueId> outputs = node.outputs;
   if (!constant) graph_.nodes.push_back(std::move(node));
   return outputs;
 }

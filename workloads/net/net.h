@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "models/base/units.h"
-#include "models/numerics/sparse.h"
 #include "models/isa/functions.h"
+#include "models/numerics/sparse.h"
 
 /// The network of the card: what the scheduler compiles and what the reference executor runs.
 ///

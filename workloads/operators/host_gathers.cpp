@@ -232,6 +232,7 @@ void give_slices(HostCall& call, const std::vector<std::vector<T>>& slices) {
   const auto count = static_cast<std::int64_t>(slices.size());
   if (!call.given("axis")) {
     std::vector<T> y;
+    y.reserve(slices.size());
     for (const auto& slice : slices) y.push_back(slice.front());
     return call.give(call.at(0).type, {count}, y);
   }

@@ -116,6 +116,7 @@ void mean_variance_norm(HostCall& call) {
   for_each_index(shape,
                  [&](const Shape& index) { groups[offset(index, steps)].push_back(x[i++]); });
   std::vector<Moments> m;
+  m.reserve(groups.size());
   for (const auto& group : groups) m.push_back(moments(group.data(), group.size()));
   i = 0;
   for_each_index(shape, [&](const Shape& index) {

@@ -317,8 +317,10 @@ void grid_sample(HostCall& call) {
                        : 0.0;
     };
     double sum = 0.0;
-    for (double dy = cubic ? -1.0 : 0.0; dy <= (cubic ? 2.0 : 1.0); dy += 1.0) {
-      for (double dx = cubic ? -1.0 : 0.0; dx <= (cubic ? 2.0 : 1.0); dx += 1.0) {
+    const int first = cubic ? -1 : 0;
+    const int last = cubic ? 2 : 1;
+    for (int dy = first; dy <= last; ++dy) {
+      for (int dx = first; dx <= last; ++dx) {
         const double factor = weight(y0 + dy - py) * weight(x0 + dx - px);
         if (factor != 0.0) sum += factor * pixel(y0 + dy, x0 + dx);
       }

@@ -185,21 +185,23 @@ void clip(HostCall& call) {
     using T = decltype(kind);
     std::vector<T> x = elements<T>(call.at(0));
     const auto bound = [&](std::size_t i) { return elements<T>(call.at(i)).at(0); };
-    for (T& each : x) {
-      if (call.has(1)) each = std::max(each, bound(1));
-      if (call.has(2)) each = std::min(each, bound(2));
-      if (call.given("min")) each = std::max(each, static_cast<T>(call.real("min", 0)));
-      if (call.given("max")) each = std::min(each, static_cast<T>(call.real("max", 0)));
-    }
+    const auto at_least = [&](T lowest) {
+      for (T& each : x) each = std::max(each, lowest);
+    };
+    const auto at_most = [&](T highest) {
+      for (T& each : x) each = std::min(each, highest);
+    };
+    if (call.has(1)) at_least(bound(1));
+    if (call.has(2)) at_most(bound(2));
+    if (call.given("min")) at_least(static_cast<T>(call.real("min", 0)));
+    if (call.given("max")) at_most(static_cast<T>(call.real("max", 0)));
     call.give(call.at(0).type, call.shape(0), x);
   });
 }
 
 void cast_to(HostCall& call, DataType type) {
   const Tensor& x = call.at(0);
-  if (is_real(x.type)) {
-    call.give(type, x.shape, reals(x));
-  } else if (x.type == DataType::uint64 && is_real(type)) {
+  if (is_real(x.type) || (x.type == DataType::uint64 && is_real(type))) {
     call.give(type, x.shape, reals(x));
   } else {
     call.give(type, x.shape, x.int64);

@@ -73,6 +73,7 @@ void dynamic_quantize(HostCall& call) {
   const double zero =
       scale == 0.0F ? 0.0 : std::clamp(std::nearbyint(double{-low / scale}), 0.0, 255.0);
   std::vector<double> y;
+  y.reserve(x.size());
   for (const double each : x) {
     y.push_back(scale == 0.0F ? zero : quantised(each, double{scale}, zero, {0.0, 255.0}));
   }

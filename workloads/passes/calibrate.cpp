@@ -110,6 +110,7 @@ std::vector<Range> calibrate(const graph::Graph& graph, const std::vector<Sample
   if (method.kind == RangeMethod::Kind::minmax) return ranges;
 
   std::vector<Histogram> histograms;
+  histograms.reserve(ranges.size());
   for (const Range& range : ranges) histograms.emplace_back(range.magnitude());
   for (const Sample& sample : samples) {
     executor.run(sample);
