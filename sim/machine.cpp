@@ -29,6 +29,7 @@ Machine::Machine(const MachineOptions& options)
   card_ = std::make_unique<Card>("card", Scope(context_, "card"));
   host_ = std::make_unique<Host>("host", Scope(context_, "host"));
   runtime_params_ = std::make_unique<RuntimeParams>(Scope(context_, "host"));
+  processors_ = std::make_unique<HostProcessors>(Scope(context_, "host"));
   card_->to_host.bind(host_->memory);
   host_->mmio.socket.bind(card_->from_host);
   std::vector<std::string> known;

@@ -9,6 +9,7 @@
 #include "models/base/scope.h"
 #include "platform/card.h"
 #include "sim/host/host.h"
+#include "sim/host/host_program.h"
 #include "sim/host/runtime.h"
 
 namespace steppe::sim {
@@ -33,6 +34,7 @@ class Machine {
   [[nodiscard]] const Card& card() const { return *card_; }
   [[nodiscard]] Host& host() { return *host_; }
   [[nodiscard]] const RuntimeParams& runtime_params() const { return *runtime_params_; }
+  [[nodiscard]] const HostProcessors& processors() const { return *processors_; }
 
   /// Simulates until `body`, run as a process, has ended; throws what it throws, and MachineError
   /// with who waits for whom where it can never end, or has not ended within the limit.
@@ -46,6 +48,7 @@ class Machine {
   std::unique_ptr<Card> card_;
   std::unique_ptr<Host> host_;
   std::unique_ptr<RuntimeParams> runtime_params_;
+  std::unique_ptr<HostProcessors> processors_;
 };
 
 /// The effective configuration as YAML that --platform takes, with unit, origin and note as

@@ -3,12 +3,14 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <optional>
 
 #include "models/base/config.h"
 #include "models/base/error.h"
 #include "models/base/param.h"
 #include "sim/calibration_table.h"
 #include "sim/files.h"
+#include "workloads/graph/float_executor.h"
 
 namespace steppe::sim {
 namespace {
@@ -58,8 +60,11 @@ void check_used(const std::string& model, const options::variables_map& values) 
                         values["precision"].as<std::string>());
     }
   }
-  if (zoo && given("bind"))
-    throw ConfigError("--bind is for ONNX files; the zoo has --batch and --context");
+  for (const char* option : {"bind", "fix"}) {
+    if (zoo && given(option)) {
+      throw ConfigError("--{} is for ONNX files; the zoo has --batch and --context", option);
+    }
+  }
   for (const char* option : {"batch", "context"}) {
     if (!zoo && given(option)) {
       throw ConfigError("--{} is for models of the zoo; --bind sets the extents of an ONNX file",
@@ -70,12 +75,12 @@ void check_used(const std::string& model, const options::variables_map& values) 
 
 /// Files by input; a folder stands for NAME.npy of every input in it.
 std::map<std::string, std::string> calibration_files(const std::vector<std::string>& calibrate,
-                                                     const std::vector<InputShape>& shapes) {
+                                                     const std::vector<Signature>& shapes) {
   if (calibrate.size() != 1 || !std::filesystem::is_directory(calibrate.front())) {
     return split_pairs("calibrate", calibrate);
   }
   std::map<std::string, std::string> files;
-  for (const InputShape& shape : shapes) {
+  for (const Signature& shape : shapes) {
     files[shape.name] = calibrate.front() + "/" + file_name(shape.name) + ".npy";
   }
   return files;
@@ -83,25 +88,18 @@ std::map<std::string, std::string> calibration_files(const std::vector<std::stri
 
 }  // namespace
 
-std::vector<InputShape> input_shapes(const graph::Graph& graph) {
-  std::vector<InputShape> shapes;
-  for (const graph::ValueId id : graph.inputs) {
-    const graph::Value& value = graph.value(id);
-    shapes.push_back({value.name, {value.shape.begin(), value.shape.end()}});
-  }
-  return shapes;
+std::vector<Signature> input_signatures(const graph::Graph& graph) {
+  std::vector<Signature> inputs;
+  inputs.reserve(graph.inputs.size());
+  for (const graph::ValueId id : graph.inputs) inputs.push_back(signature_of(graph.value(id)));
+  return inputs;
 }
 
-/// One run's inputs by name.
-passes::Sample run_inputs(const std::vector<InputShape>& shapes, const Samples& samples,
-                          std::uint64_t run) {
-  passes::Sample inputs;
-  for (std::size_t i = 0; i < shapes.size(); ++i) {
-    const std::size_t elements = samples.inputs[i].size() / samples.runs;
-    const auto part = samples.input(i, run, elements);
-    inputs[shapes[i].name] = {part.begin(), part.end()};
-  }
-  return inputs;
+std::map<std::string, graph::Tensor> run_inputs(const std::vector<Signature>& inputs,
+                                                const Samples& samples, std::uint64_t run) {
+  std::map<std::string, graph::Tensor> result;
+  for (std::size_t i = 0; i < inputs.size(); ++i) result[inputs[i].name] = samples.input(i, run);
+  return result;
 }
 
 void ModelArguments::describe(options::options_description& described) {
@@ -119,6 +117,8 @@ void ModelArguments::describe(options::options_description& described) {
   add("weights", options::value(&weights_), "random:SEED in place of stub weights");
   add("bind", options::value(&bindings_),
       "NAME=N or INPUT.AXIS=N: an extent that the model leaves open");
+  add("fix", options::value(&fixed_),
+      "NAME=FILE.npy: an input that always has these elements, such as a shape");
   add("batch", options::value(&batch_)->default_value({1}, "1"), "of a zoo model");
   add("context", options::value(&context_)->default_value({256}, "256"),
       "tokens of context of a zoo model");
@@ -141,33 +141,52 @@ void ModelArguments::finish(const options::variables_map& values) {
     const auto [name, extent] = split_pair("bind", binding);
     model_.bindings[name] = parse_whole("--bind " + binding, extent);
   }
+  model_.fixed = split_pairs("fix", fixed_);
   model_.random_seed = parse_weights(weights_);
 }
 
 bool ModelArguments::reads_table() const { return calibration_.ends_with(".yaml"); }
 
-std::vector<passes::Sample> ModelArguments::samples(const graph::Graph& graph) const {
+/// Inputs of the card's part: the model's, or what the host makes of them.
+std::vector<passes::Sample> ModelArguments::samples(const PlacedModel& model) const {
   if (calibrate_.empty()) return {};
-  const std::vector<InputShape> shapes = input_shapes(graph);
-  const Samples loaded = load_samples(shapes, calibration_files(calibrate_, shapes), 1, 1, 1);
+  const std::vector<Signature> inputs = input_signatures(model.graph);
+  const Samples loaded = load_samples(inputs, calibration_files(calibrate_, inputs), 1, 1, 1);
+  const bool hosted = model.parts.hosted();
+  std::optional<graph::FloatExecutor> before;
+  if (hosted) before.emplace(model.parts.before);
   std::vector<passes::Sample> all;
   for (std::uint64_t run = 0; run < loaded.runs; ++run) {
-    all.push_back(run_inputs(shapes, loaded, run));
+    std::map<std::string, graph::Tensor> arrays = run_inputs(inputs, loaded, run);
+    if (hosted) {
+      before->run_tensors(arrays);
+      for (const graph::ValueId id : model.parts.before.outputs) {
+        arrays[model.parts.before.value(id).name] = before->tensor(id);
+      }
+    }
+    passes::Sample& sample = all.emplace_back();
+    for (const graph::ValueId id : model.parts.card.inputs) {
+      const std::string& name = model.parts.card.value(id).name;
+      sample[name] = arrays.at(name).fp32;
+    }
   }
   return all;
 }
 
-passes::LowerOptions ModelArguments::lowering(const graph::Graph& graph) const {
-  passes::LowerOptions lowering{
-      .sparsity = sparsity_, .precision = precision_, .samples = samples(graph)};
+PlacedModel ModelArguments::place() const {
+  PlacedModel model;
+  model.graph = load_model(model_);
+  model.lowering = {.sparsity = sparsity_, .precision = precision_};
   if (reads_table()) {
     CalibrationTable table = read_table(calibration_);
-    lowering.ranges = std::move(table.ranges);
-    lowering.in_bf16 = std::move(table.in_bf16);
+    model.lowering.ranges = std::move(table.ranges);
+    model.lowering.in_bf16 = std::move(table.in_bf16);
   } else {
-    lowering.method = passes::parse_method(calibration_);
+    model.lowering.method = passes::parse_method(calibration_);
   }
-  return lowering;
+  model.parts = passes::place(model.graph, model.lowering);
+  model.lowering.samples = samples(model);
+  return model;
 }
 
 }  // namespace steppe::sim

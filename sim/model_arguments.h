@@ -10,14 +10,23 @@
 #include "sim/model_source.h"
 #include "sim/samples.h"
 #include "workloads/passes/lower.h"
+#include "workloads/passes/place.h"
 
 namespace steppe::sim {
 
-/// Names and shapes of a model's inputs.
-std::vector<InputShape> input_shapes(const graph::Graph& graph);
+/// Names, shapes and types of a model's inputs.
+std::vector<Signature> input_signatures(const graph::Graph& graph);
 /// One run's inputs by name.
-passes::Sample run_inputs(const std::vector<InputShape>& shapes, const Samples& samples,
-                          std::uint64_t run);
+std::map<std::string, graph::Tensor> run_inputs(const std::vector<Signature>& inputs,
+                                                const Samples& samples, std::uint64_t run);
+
+/// A model in its parts, and what `passes::lower` is to do with the card's: samples and tables are
+/// read. Where a table has the ranges, samples are there to measure with.
+struct PlacedModel {
+  graph::Graph graph;  ///< the whole
+  passes::Placement parts;
+  passes::LowerOptions lowering;
+};
 
 /// The options by which `compile` and `calibrate` take a model and its numbers.
 class ModelArguments {
@@ -31,18 +40,16 @@ class ModelArguments {
   [[nodiscard]] net::Type precision() const { return precision_; }
   [[nodiscard]] const std::string& method() const { return calibration_; }
   [[nodiscard]] bool reads_table() const;  ///< ranges come from a file
-  /// What `passes::lower` is to do, samples and tables read. Where a table has the ranges, samples
-  /// are there to measure with.
-  [[nodiscard]] passes::LowerOptions lowering(const graph::Graph& graph) const;
+  [[nodiscard]] PlacedModel place() const;
 
  private:
-  [[nodiscard]] std::vector<passes::Sample> samples(const graph::Graph& graph) const;
+  [[nodiscard]] std::vector<passes::Sample> samples(const PlacedModel& model) const;
 
   ModelOptions model_;
   net::Sparsity sparsity_;
   net::Type precision_ = net::Type::int8;
   std::string sparsity_text_, precision_text_, calibration_, weights_;
-  std::vector<std::string> calibrate_, bindings_;
+  std::vector<std::string> calibrate_, bindings_, fixed_;
   Whole batch_, context_;
 };
 

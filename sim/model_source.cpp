@@ -5,6 +5,7 @@
 #include <charconv>
 
 #include "models/base/error.h"
+#include "sim/samples.h"
 #include "workloads/graph/import.h"
 #include "workloads/graph/zoo.h"
 
@@ -18,8 +19,13 @@ graph::Graph load_model(const ModelOptions& options) {
                              .context = options.context,
                              .random_weights_seed = options.random_seed});
   }
-  return graph::import_onnx(
-      options.model, {.bindings = options.bindings, .random_weights_seed = options.random_seed});
+  graph::ImportOptions import{.bindings = options.bindings,
+                              .random_weights_seed = options.random_seed};
+  for (const auto& [name, file] : options.fixed) {
+    const npy::Array array = npy::read(file);
+    import.fixed[name] = tensor_of(array, type_of(array.type), file);
+  }
+  return graph::import_onnx(options.model, import);
 }
 
 std::int64_t parse_whole(const std::string& where, const std::string& text) {

@@ -15,6 +15,7 @@ namespace steppe::sim {
 struct ModelOptions {
   std::string model;  ///< an ONNX file, or zoo:NAME
   std::map<std::string, std::int64_t> bindings;
+  std::map<std::string, std::string> fixed;  ///< inputs that are constants: files by name
   std::optional<std::uint64_t> random_seed;
   std::uint32_t batch = 1;    ///< of a zoo model
   std::uint32_t context = 0;  ///< of a zoo model, tokens

@@ -10,47 +10,68 @@
 namespace steppe::sim {
 namespace {
 
-void fill_inputs(Runtime& runtime, const package::Package& package, const Samples& samples,
-                 std::uint64_t run) {
-  std::uint8_t* block = runtime.input_block(run);
-  if (block == nullptr) return;
-  for (std::size_t i = 0; i < package.inputs.size(); ++i) {
-    const package::Port& port = package.inputs[i];
-    to_card(port, samples.input(i, run, port.elements()), block + port.offset);
+/// What the host does around the card: arrays into its blocks and out of them, host shards.
+class HostWork {
+ public:
+  HostWork(Machine& machine, const package::Package& package, HostProgram& program,
+           const Samples& samples)
+      : functional_(machine.context().mode == Mode::functional),
+        package_(package),
+        program_(program),
+        samples_(samples) {
+    const std::vector<HostPart> parts = program.parts(machine.processors());
+    if (parts.empty()) return;
+    before_ = sc_core::sc_time(parts[0].seconds(), sc_core::SC_SEC);
+    after_ = sc_core::sc_time(parts[1].seconds(), sc_core::SC_SEC);
   }
-}
 
-void take_outputs(Runtime& runtime, const package::Package& package, std::uint64_t run,
-                  std::vector<npy::Array>& outputs) {
-  const std::uint8_t* block = runtime.output_block(run);
-  if (block == nullptr) return;
-  for (std::size_t i = 0; i < package.outputs.size(); ++i) {
-    const package::Port& port = package.outputs[i];
-    const std::uint64_t elements = port.elements();
-    from_card(port, block + port.offset,
-              std::span(outputs[i].reals).subspan(run * elements, elements));
+  /// Fills the input block of a run; null where nothing is computed.
+  void before(std::uint64_t run, std::uint8_t* block) {
+    if (before_ != sc_core::SC_ZERO_TIME) sc_core::wait(before_);
+    if (!functional_) return;
+    std::vector<graph::Tensor> user;
+    for (std::size_t i = 0; i < program_.inputs().size(); ++i) {
+      user.push_back(samples_.input(i, run));
+    }
+    HostProgram::Frame frame = program_.before(std::move(user));
+    for (std::size_t i = 0; i < package_.inputs.size(); ++i) {
+      to_card(package_.inputs[i], frame.card[i], block + package_.inputs[i].offset);
+    }
+    frame.card.clear();
+    frames_.push_back(std::move(frame));
   }
-}
 
-std::vector<npy::Array> make_outputs(const package::Package& package, std::uint64_t runs) {
-  std::vector<npy::Array> outputs;
-  for (const package::Port& port : package.outputs) {
-    npy::Array array{.shape = port.dims, .reals = std::vector<float>(runs * port.elements())};
-    if (array.shape.empty()) array.shape.push_back(1);
-    array.shape[0] *= runs;
-    outputs.push_back(std::move(array));
+  /// Takes the output block of the oldest run, and appends what comes of it.
+  void after(const std::uint8_t* block, std::vector<npy::Array>& outputs) {
+    if (after_ != sc_core::SC_ZERO_TIME) sc_core::wait(after_);
+    if (!functional_) return;
+    std::vector<graph::Tensor> card;
+    for (const package::Port& port : package_.outputs) {
+      card.push_back(from_card(port, block + port.offset));
+    }
+    const auto results = program_.after(std::move(frames_.front()), std::move(card));
+    frames_.pop_front();
+    for (std::size_t i = 0; i < results.size(); ++i) append_run(array_of(results[i]), outputs[i]);
   }
-  return outputs;
-}
+
+ private:
+  bool functional_;
+  const package::Package& package_;
+  HostProgram& program_;
+  const Samples& samples_;
+  sc_core::sc_time before_, after_;
+  std::deque<HostProgram::Frame> frames_;  ///< of runs in flight, oldest first
+};
 
 /// Cuts what only filled the last run up off outputs whose first axis is the batch.
 void trim(std::vector<npy::Array>& outputs, const package::Package& package,
           const Samples& samples) {
   for (npy::Array& array : outputs) {
-    if (array.shape[0] != samples.runs * package.batch) continue;
-    const std::size_t per_sample = array.reals.size() / array.shape[0];
+    if (array.shape.empty() || array.shape[0] != samples.runs * package.batch) continue;
+    const std::size_t rows = array.shape[0];
     array.shape[0] = samples.samples;
-    array.reals.resize(samples.samples * per_sample);
+    array.reals.resize(array.reals.size() / rows * samples.samples);
+    array.integers.resize(array.integers.size() / rows * samples.samples);
   }
 }
 
@@ -93,7 +114,7 @@ class Patterns {
 
 }  // namespace
 
-SimulationResult simulate(Machine& machine, const package::Package& package,
+SimulationResult simulate(Machine& machine, const package::Package& package, HostProgram& host,
                           const Samples& samples) {
   const bool functional = machine.context().mode == Mode::functional;
   machine.context().describe_tag = [&package](std::uint32_t, std::uint32_t tag) {
@@ -102,8 +123,9 @@ SimulationResult simulate(Machine& machine, const package::Package& package,
   const Patterns patterns(machine.card(), package);
   Runtime runtime(machine.host(), machine.runtime_params(), package,
                   machine.card().description().dram_bytes, functional);
+  HostWork work(machine, package, host, samples);
   SimulationResult result;
-  if (functional) result.outputs = make_outputs(package, samples.runs);
+  if (functional) result.outputs.resize(host.outputs().size());
   std::chrono::steady_clock::time_point start;
   machine.run([&] {
     runtime.load();
@@ -112,8 +134,8 @@ SimulationResult simulate(Machine& machine, const package::Package& package,
     start = std::chrono::steady_clock::now();
     const auto finish = [&](std::uint64_t run) {
       runtime.finish(run);
+      work.after(runtime.output_block(run), result.outputs);
       result.ended.push_back(now_ps());
-      take_outputs(runtime, package, run, result.outputs);
     };
     for (std::uint64_t run = 0; run < samples.runs; ++run) {
       // The run before the second ends first; after that only the oldest has to, for its slot.
@@ -122,8 +144,8 @@ SimulationResult simulate(Machine& machine, const package::Package& package,
       while (result.ended.size() < run && (run == 1 || run - result.ended.size() >= together)) {
         finish(result.ended.size());
       }
-      fill_inputs(runtime, package, samples, run);
       result.submitted.push_back(now_ps());
+      work.before(run, runtime.input_block(run));
       runtime.submit(run);
     }
     while (result.ended.size() < samples.runs) finish(result.ended.size());

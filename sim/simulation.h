@@ -30,8 +30,9 @@ struct SimulationResult {
 };
 
 /// Loads a package into the machine and runs all samples: the first run alone, then as many in
-/// flight as the runtime allows. Statistics are reset after loading.
-SimulationResult simulate(Machine& machine, const package::Package& package,
+/// flight as the runtime allows. `host` does its share of each run in the runtime's thread.
+/// Statistics are reset after loading.
+SimulationResult simulate(Machine& machine, const package::Package& package, HostProgram& host,
                           const Samples& samples);
 
 /// Throws ConfigError where the package was made for another machine.

@@ -30,6 +30,7 @@ int bench_command(const std::vector<std::string>& arguments) {
   }
   if (samples.value == 0) throw ConfigError("--samples 0: at least one sample is run");
   const package::Package package = package::read(values["PKG"].as<std::string>());
+  HostProgram host = checked_program(package, values["PKG"].as<std::string>());
   if (platform.empty()) platform = package.target.platform;
   if (scenario == "singlestream") settings.emplace_back("host.runs_in_flight=1");
   Machine machine({.platform = platform, .settings = settings, .mode = Mode::timing});
@@ -37,7 +38,7 @@ int bench_command(const std::vector<std::string>& arguments) {
   // Timing takes no values: only the number of runs counts.
   const std::uint64_t runs = ceil_div<std::uint64_t>(samples.value, package.batch);
   const Samples inputs{.runs = runs, .samples = samples.value};
-  const SimulationResult result = simulate(machine, package, inputs);
+  const SimulationResult result = simulate(machine, package, host, inputs);
 
   std::vector<double> latencies;
   for (std::size_t run = 0; run < result.ended.size(); ++run) {

@@ -85,8 +85,10 @@ int calibrate_command(const std::vector<std::string>& arguments) {
     wanted = detail::parse_number(mixed.substr(5), "", "--mixed " + mixed);
   }
   check_writable(folder_of(out));
-  const graph::Graph graph = load_model(model.model());
-  passes::LowerOptions lowering = model.lowering(graph);
+  PlacedModel placed = model.place();
+  const graph::Graph& graph = placed.parts.card;
+  passes::LowerOptions& lowering = placed.lowering;
+  if (graph.nodes.empty()) throw ModelError("the card runs none of the model; there is nothing to calibrate");
   std::vector<passes::Sample> samples = lowering.samples;
   const bool drawn = samples.empty();
   if (drawn) samples = {passes::random_sample(graph, lowering.seed)};

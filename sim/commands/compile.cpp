@@ -6,10 +6,12 @@
 #include "models/base/error.h"
 #include "sim/command.h"
 #include "sim/files.h"
+#include "sim/host/host_program.h"
 #include "sim/machine.h"
 #include "sim/model_arguments.h"
 #include "sim/report/verdict.h"
 #include "workloads/graph/float_executor.h"
+#include "workloads/graph/serial.h"
 #include "workloads/package/package.h"
 #include "workloads/passes/lower.h"
 #include "workloads/reference/executor.h"
@@ -59,10 +61,8 @@ std::optional<CompileOptions> parse(const Strings& arguments) {
   return compile;
 }
 
-schedule::Target make_target(const CompileOptions& compile) {
-  Machine machine({.platform = compile.target, .settings = compile.settings, .mode = Mode::timing});
-  const CardDescription card = machine.card().description();
-  return {.platform = compile.target,
+schedule::Target make_target(const std::string& platform, const CardDescription& card) {
+  return {.platform = platform,
           .chips = card.chips,
           .clusters = card.clusters,
           .sram_bytes = card.sram_bytes,
@@ -86,33 +86,57 @@ struct References {
   std::uint64_t samples = 0;
 };
 
+/// The float model's outputs for one run.
+std::vector<graph::Tensor> real_outputs(const graph::Graph& graph, graph::FloatExecutor& executor,
+                                        const std::map<std::string, graph::Tensor>& inputs) {
+  executor.run_tensors(inputs);
+  std::vector<graph::Tensor> outputs;
+  for (const graph::ValueId id : graph.outputs) outputs.push_back(executor.tensor(id));
+  return outputs;
+}
+
+/// What the card has to make of its inputs.
+std::vector<graph::Tensor> card_outputs(const package::Package& package,
+                                        reference::Executor& executor,
+                                        std::vector<graph::Tensor> inputs) {
+  std::vector<std::vector<float>> by_port;
+  by_port.reserve(inputs.size());
+  for (const graph::Tensor& input : inputs) by_port.push_back(as_floats(input));
+  const std::vector<std::vector<float>> results = executor.run(by_port);
+  std::vector<graph::Tensor> outputs;
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const Signature port = signature_of(package.outputs[i]);
+    outputs.push_back(graph::make_tensor(port.type, {port.dims.begin(), port.dims.end()},
+                                         std::vector<double>(results[i].begin(),
+                                                             results[i].end())));
+  }
+  return outputs;
+}
+
 References compute_references(const graph::Graph& graph, const net::Net& network,
-                              const Samples& samples) {
+                              const package::Package& package, const Samples& samples) {
+  HostProgram host(package);
   References all;
   all.samples = samples.samples;
-  for (const net::Port& port : network.outputs) {
-    all.names.push_back(port.name);
-    npy::Array array{.shape = port.dims};
-    if (array.shape.empty()) array.shape.push_back(1);
-    array.shape[0] *= samples.runs;
-    all.compiled.push_back(array);
-    all.real.push_back(array);
-  }
-  const std::vector<InputShape> shapes = input_shapes(graph);
-  reference::Executor executor(network);
+  for (const Signature& output : host.outputs()) all.names.push_back(output.name);
+  all.compiled.resize(all.names.size());
+  all.real.resize(all.names.size());
+  const std::vector<Signature> inputs = input_signatures(graph);
+  std::optional<reference::Executor> executor;
+  if (!package.shards.empty()) executor.emplace(network);
   graph::FloatExecutor float_executor(graph);
   for (std::uint64_t run = 0; run < samples.runs; ++run) {
-    const passes::Sample inputs = run_inputs(shapes, samples, run);
-    std::vector<std::vector<float>> by_port;
-    for (const net::Port& port : network.inputs) by_port.push_back(inputs.at(port.name));
-    const auto outputs = executor.run(by_port);
-    float_executor.run(inputs);
-    for (std::size_t i = 0; i < outputs.size(); ++i) {
-      const auto append = [](npy::Array& array, const std::vector<float>& values) {
-        array.reals.insert(array.reals.end(), values.begin(), values.end());
-      };
-      append(all.compiled[i], outputs[i]);
-      append(all.real[i], float_executor.value(graph.outputs[i]));
+    std::vector<graph::Tensor> user;
+    for (std::size_t i = 0; i < inputs.size(); ++i) user.push_back(samples.input(i, run));
+    HostProgram::Frame frame = host.before(std::move(user));
+    std::vector<graph::Tensor> card;
+    if (executor) card = card_outputs(package, *executor, std::move(frame.card));
+    const auto compiled = host.after(std::move(frame), std::move(card));
+    const auto real =
+        real_outputs(graph, float_executor, run_inputs(inputs, samples, run));
+    for (std::size_t i = 0; i < real.size(); ++i) {
+      append_run(array_of(compiled[i]), all.compiled[i]);
+      append_run(array_of(real[i]), all.real[i]);
     }
   }
   return all;
@@ -139,8 +163,17 @@ void write_references(const CompileOptions& compile, const References& reference
   fmt::print("reference          {} ({} samples)\n", compile.reference, references.samples);
 }
 
-void print(const package::Package& package, const passes::LowerReport& lowered,
-           const schedule::Report& report) {
+void print_host(const PlacedModel& model, const package::Package& package,
+                const HostProcessors& processors) {
+  const HostProgram host(package);
+  fmt::print("{}", format_lines(host.parts(processors)));
+  for (const auto& [node, reason] : model.parts.reasons) {
+    fmt::print("on the host        node '{}': {}\n", node, reason);
+  }
+}
+
+void print_card(const package::Package& package, const passes::LowerReport& lowered,
+                const schedule::Report& report) {
   fmt::print(
       "model              {}: {} layers, {:.1f} M multiply-accumulates, {:.1f} M after sparsity\n",
       package.model, lowered.layers.size(), static_cast<double>(package.dense_macs) * 1e-6,
@@ -158,6 +191,39 @@ void print(const package::Package& package, const passes::LowerReport& lowered,
   }
 }
 
+/// What the compiler makes of a placed model.
+struct CardPart {
+  net::Net network;  ///< empty where the host does everything
+  passes::LowerReport lowered;
+  schedule::Report report;
+  package::Package package;
+  std::vector<std::uint8_t> before, after;  ///< host shards, which the package points to
+};
+
+CardPart compile_card(const CompileOptions& compile, const PlacedModel& model,
+                      const schedule::Target& target) {
+  CardPart part;
+  passes::LowerOptions lowering = model.lowering;
+  lowering.timing_only = compile.timing_only;
+  if (model.parts.card.nodes.empty()) {
+    part.package = schedule::empty_package(model.graph.name, target);
+    part.package.batch = compile.model.model().batch;
+  } else {
+    part.network = passes::lower(model.parts.card, lowering, &part.lowered);
+    const bool timing_only = compile.timing_only || holds_shapes_only(part.network);
+    part.package = schedule::compile(
+        part.network, target, {.batch = compile.model.model().batch, .timing_only = timing_only},
+        &part.report);
+  }
+  if (model.parts.hosted()) {
+    part.before = graph::serialise(model.parts.before);
+    part.after = graph::serialise(model.parts.after);
+    part.package.host = {{package::HostPhase::before, part.before},
+                         {package::HostPhase::after, part.after}};
+  }
+  return part;
+}
+
 }  // namespace
 
 int compile_command(const Strings& arguments) {
@@ -166,35 +232,30 @@ int compile_command(const Strings& arguments) {
   const CompileOptions& compile = *parsed;
   check_writable(folder_of(compile.out));
   if (!compile.reference.empty()) check_writable(compile.reference);
-  const schedule::Target target = make_target(compile);
-  const graph::Graph graph = load_model(compile.model.model());
-  const std::vector<InputShape> shapes = input_shapes(graph);
+  Machine machine({.platform = compile.target, .settings = compile.settings, .mode = Mode::timing});
+  const schedule::Target target = make_target(compile.target, machine.card().description());
+  const PlacedModel model = compile.model.place();
   std::optional<Samples> samples;
   if (!compile.reference.empty()) {
-    samples = load_samples(shapes, split_pairs("input", compile.inputs), 1, 1, 1);
+    samples = load_samples(input_signatures(model.graph), split_pairs("input", compile.inputs), 1,
+                           1, 1);
   } else if (!compile.inputs.empty() || !compile.labels.empty()) {
     throw ConfigError("--input and --labels go with --reference");
   }
-
   std::optional<npy::Array> labels;
   if (!compile.labels.empty()) labels = npy::read(compile.labels);
 
-  passes::LowerReport lowered;
-  passes::LowerOptions lowering = compile.model.lowering(graph);
-  lowering.timing_only = compile.timing_only;
-  const net::Net network = passes::lower(graph, lowering, &lowered);
-  const bool timing_only = compile.timing_only || holds_shapes_only(network);
-  schedule::Report report;
-  const package::Package package = schedule::compile(
-      network, target, {.batch = compile.model.model().batch, .timing_only = timing_only}, &report);
+  const CardPart card = compile_card(compile, model, target);
+  const package::Package& package = card.package;
   std::optional<References> references;
-  if (samples) references = compute_references(graph, network, *samples);
-  print(package, lowered, report);
+  if (samples) references = compute_references(model.graph, card.network, package, *samples);
+  if (!package.shards.empty()) print_card(package, card.lowered, card.report);
+  print_host(model, package, machine.processors());
   package::write(package, compile.out);
   fmt::print("package            {} ({:.2f} MB{})\n", compile.out,
              static_cast<double>(std::filesystem::file_size(compile.out)) * 1e-6,
-             timing_only ? ", sizes only" : "");
-  if (timing_only && !compile.timing_only) {
+             package.timing_only ? ", sizes only" : "");
+  if (package.timing_only && !compile.timing_only) {
     fmt::print("weights            the model holds none; --weights random:SEED draws some\n");
   }
   if (references) write_references(compile, *references, labels);

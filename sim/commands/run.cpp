@@ -11,9 +11,11 @@
 #include "models/fabric/transport.h"
 #include "sim/command.h"
 #include "sim/files.h"
+#include "sim/host/host_program.h"
 #include "sim/report/energy.h"
 #include "sim/report/queues.h"
 #include "sim/report/roofline.h"
+#include "sim/report/text.h"
 #include "sim/report/trace.h"
 #include "sim/report/utilisation.h"
 #include "sim/report/verdict.h"
@@ -92,19 +94,13 @@ std::optional<RunOptions> parse(const Strings& arguments) {
   return run;
 }
 
-std::vector<InputShape> input_shapes(const package::Package& package) {
-  std::vector<InputShape> shapes;
-  for (const package::Port& port : package.inputs) shapes.push_back({port.name, port.dims});
-  return shapes;
-}
-
 /// Arrays to compare with, read before the simulation so that a missing file is told at once.
 std::map<std::string, npy::Array> read_golden(const RunOptions& run,
-                                              const package::Package& package) {
+                                              const std::vector<Signature>& outputs) {
   std::map<std::string, npy::Array> golden;
   for (const auto& [name, file] : split_pairs("golden", run.golden)) {
     Strings names;
-    for (const package::Port& port : package.outputs) names.push_back(port.name);
+    for (const Signature& output : outputs) names.push_back(output.name);
     if (std::ranges::find(names, name) == names.end()) {
       throw ConfigError("--golden {}={}: there is no output '{}'; the outputs are {}", name, file,
                         name, fmt::join(names, ", "));
@@ -112,12 +108,6 @@ std::map<std::string, npy::Array> read_golden(const RunOptions& run,
     golden[name] = npy::read(file);
   }
   return golden;
-}
-
-std::string format_seconds(double seconds) {
-  if (seconds >= 1) return fmt::format("{:.3f} s", seconds);
-  if (seconds >= 1e-3) return fmt::format("{:.3f} ms", seconds * 1e3);
-  return fmt::format("{:.3f} us", seconds * 1e6);
 }
 
 std::size_t thread_count(std::uint64_t wanted) {
@@ -134,18 +124,19 @@ struct Report {
   std::vector<QueueTime> queues;
   CardEnergy energy;
   Roofline roofline;
+  std::vector<HostPart> host;
   std::vector<Verdict> verdicts;
   std::optional<double> accuracy;
   bool pass = true;
 };
 
-Report make_report(const RunOptions& run, const package::Package& package, Machine& machine,
-                   const Samples& samples, const SimulationResult& result,
+Report make_report(const RunOptions& run, const package::Package& package, const HostProgram& host,
+                   Machine& machine, const Samples& samples, const SimulationResult& result,
                    const std::map<std::string, npy::Array>& golden,
                    const std::optional<npy::Array>& labels) {
   Report report;
   for (std::size_t i = 0; i < result.outputs.size(); ++i) {
-    const auto expected = golden.find(package.outputs[i].name);
+    const auto expected = golden.find(host.outputs()[i].name);
     if (expected == golden.end()) continue;
     report.verdicts.push_back(
         compare("golden " + expected->first, expected->second, result.outputs[i]));
@@ -168,6 +159,7 @@ Report make_report(const RunOptions& run, const package::Package& package, Machi
   report.roofline = roofline(stats, card, elapsed_ps, samples.samples);
   report.energy = card_energy(stats, card, elapsed_ps, samples.samples);
   report.queues = queue_times(stats, card, elapsed_ps);
+  report.host = host.parts(machine.processors());
 
   ordered_json& summary = report.summary;
   summary["status"] = report.pass ? "pass" : "fail";
@@ -191,6 +183,7 @@ Report make_report(const RunOptions& run, const package::Package& package, Machi
                                    {"verdict", verdict.pass ? "pass" : "fail"},
                                    {"detail", verdict.detail}});
   }
+  if (!report.host.empty()) summary["host"] = to_json(report.host);
   summary["chips"] = to_json(report.chips);
   summary["roofline"] = to_json(report.roofline);
   summary["energy"] = to_json(report.energy);
@@ -215,6 +208,8 @@ void print(const RunOptions& run, const package::Package& package, const Samples
              format_seconds(result.latency_seconds()));
   fmt::print("throughput         {:.1f} {} per second\n", result.samples_per_second(package.batch),
              package.stateful ? "tokens" : "samples");
+  fmt::print("{}", format_lines(report.host));
+  if (package.shards.empty()) return;
   fmt::print("{}", format_line(report.roofline));
   fmt::print("{}", format_line(report.energy));
   fmt::print("\n{}", format_table(report.chips));
@@ -222,11 +217,11 @@ void print(const RunOptions& run, const package::Package& package, const Samples
   if (run.queues) fmt::print("\n{}", format_table(report.queues));
 }
 
-Files result_files(const package::Package& package, Machine& machine,
+Files result_files(const HostProgram& host, Machine& machine,
                    const SimulationResult& result, const Report& report) {
   Files files;
   for (std::size_t i = 0; i < result.outputs.size(); ++i) {
-    files["outputs/" + file_name(package.outputs[i].name) + ".npy"] =
+    files["outputs/" + file_name(host.outputs()[i].name) + ".npy"] =
         npy::format(result.outputs[i]);
   }
   files["stats.json"] = machine.context().stats.snapshot().dump(1) + "\n";
@@ -235,11 +230,11 @@ Files result_files(const package::Package& package, Machine& machine,
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
   const double cycles = report.summary["simulated_cycles"].get<double>();
-  const ordered_json host{
+  const ordered_json speed{
       {"run_wall_seconds", result.run_wall_seconds},
       {"simulated_cycles_per_wall_second", cycles / result.run_wall_seconds},
       {"peak_memory_bytes", static_cast<std::uint64_t>(usage.ru_maxrss) * 1024}};
-  files["host.json"] = host.dump(2) + "\n";
+  files["host.json"] = speed.dump(2) + "\n";
   return files;
 }
 
@@ -258,16 +253,12 @@ int run_command(const Strings& arguments) {
   if (run.platform.empty()) run.platform = package.target.platform;
   if (!run.out.empty()) check_writable(run.out);
   if (!run.trace.empty()) check_writable(folder_of(run.trace));
-  try {
-    check_streams(package);
-  } catch (const PackageError& error) {
-    throw PackageError("{}: {}", run.package, error.what());
-  }
-  const std::map<std::string, npy::Array> golden = read_golden(run, package);
+  HostProgram host = checked_program(package, run.package);
+  const std::map<std::string, npy::Array> golden = read_golden(run, host.outputs());
   std::optional<npy::Array> labels;
   if (!run.labels.empty()) labels = npy::read(run.labels);
   const Samples samples =
-      load_samples(input_shapes(package), split_pairs("input", run.inputs), package.batch,
+      load_samples(host.inputs(), split_pairs("input", run.inputs), package.batch,
                    run.samples.value_or(package.batch), run.seed);
   PerfettoTrace trace;
   Machine machine({.platform = run.platform,
@@ -277,12 +268,12 @@ int run_command(const Strings& arguments) {
                    .limit_seconds = run.limit_seconds,
                    .threads = functional ? thread_count(run.threads) : 1});
   check_target(package, machine.card().description());
-  const SimulationResult result = simulate(machine, package, samples);
-  const Report report = make_report(run, package, machine, samples, result, golden, labels);
+  const SimulationResult result = simulate(machine, package, host, samples);
+  const Report report = make_report(run, package, host, machine, samples, result, golden, labels);
   print(run, package, samples, result, report);
   if (!run.trace.empty()) write_file(run.trace, trace.bytes());
   if (!run.out.empty()) {
-    const Files files = result_files(package, machine, result, report);
+    const Files files = result_files(host, machine, result, report);
     write_files(run.out, files);
     remove_others(std::filesystem::path(run.out) / "outputs", ".npy", files);
     fmt::print("\nresults            {}\n", run.out);

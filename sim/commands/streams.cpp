@@ -10,6 +10,7 @@
 #include "models/base/error.h"
 #include "models/isa/assembly.h"
 #include "sim/command.h"
+#include "sim/host/host_program.h"
 #include "sim/stream_check.h"
 
 namespace steppe::sim {
@@ -65,17 +66,13 @@ int check_command(const Strings& arguments) {
   if (!parse_arguments(arguments, "check PKG", described, "PKG", values)) return 0;
   const std::string path = values["PKG"].as<std::string>();
   const package::Package package = package::read(path);
-  try {
-    check_streams(package);
-  } catch (const PackageError& error) {
-    throw PackageError("{}: {}", path, error.what());
-  }
+  checked_program(package, path);
   std::size_t streams = 0;
   for (const package::Shard& shard : package.shards) {
     streams += shard.init.streams.size() + shard.run.streams.size();
   }
-  fmt::print("{}: good: {} shards, {} streams, {} channels\n", path, package.shards.size(), streams,
-             package.channels.size());
+  fmt::print("{}: good: {} shards of the card, {} of the host, {} streams, {} channels\n", path,
+             package.shards.size(), package.host.size(), streams, package.channels.size());
   return 0;
 }
 

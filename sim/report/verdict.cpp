@@ -25,33 +25,43 @@ std::string format_index(std::size_t element, const std::vector<std::uint64_t>& 
 }  // namespace
 
 Verdict compare(const std::string& name, const npy::Array& expected, const npy::Array& got) {
-  if (expected.type != npy::Type::fp32 || expected.shape != got.shape) {
-    return {
-        name, false,
-        fmt::format("expected shape {} ({}), got {} (fp32)", npy::text(expected.shape),
-                    expected.type == npy::Type::fp32 ? "fp32" : "not fp32", npy::text(got.shape))};
+  if (expected.type != got.type || expected.shape != got.shape) {
+    return {name, false,
+            fmt::format("expected shape {} ({}), got {} ({})", npy::text(expected.shape),
+                        npy::name_of(expected.type), npy::text(got.shape),
+                        npy::name_of(got.type))};
   }
+  const bool real = npy::is_real(got.type);
+  const auto differs = [&](std::size_t i) {
+    if (!real) return expected.integers[i] != got.integers[i];
+    return std::bit_cast<std::uint32_t>(expected.reals[i]) !=
+           std::bit_cast<std::uint32_t>(got.reals[i]);
+  };
+  const auto number = [&](const npy::Array& array, std::size_t i) {
+    return real ? fmt::format("{}", array.reals[i]) : fmt::format("{}", array.integers[i]);
+  };
   std::size_t differing = 0;
   std::size_t first = 0;
-  for (std::size_t i = got.reals.size(); i-- > 0;) {
-    if (std::bit_cast<std::uint32_t>(expected.reals[i]) ==
-        std::bit_cast<std::uint32_t>(got.reals[i])) {
-      continue;
-    }
+  for (std::size_t i = got.elements(); i-- > 0;) {
+    if (!differs(i)) continue;
     ++differing;
     first = i;
   }
   if (differing == 0) {
-    return {name, true, fmt::format("{} elements equal bit for bit", got.reals.size())};
+    return {name, true, fmt::format("{} elements equal bit for bit", got.elements())};
   }
   return {name, false,
           fmt::format("{} of {} elements differ, the first at {}: expected {}, got {}", differing,
-                      got.reals.size(), format_index(first, got.shape), expected.reals[first],
-                      got.reals[first])};
+                      got.elements(), format_index(first, got.shape), number(expected, first),
+                      number(got, first))};
 }
 
 double top1_accuracy(const npy::Array& outputs, const npy::Array& labels,
                      const std::string& labels_file) {
+  if (outputs.shape.empty() || !npy::is_real(outputs.type)) {
+    throw ConfigError("{}: labels are compared with scores of each sample; the output is {} of {}",
+                      labels_file, npy::text(outputs.shape), npy::name_of(outputs.type));
+  }
   const std::uint64_t samples = outputs.shape.at(0);
   const std::vector<float> expected = labels.as_reals();
   if (expected.size() != samples) {

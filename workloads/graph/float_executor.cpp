@@ -106,8 +106,12 @@ void FloatExecutor::run_host_node(const Node& node) {
   }
   std::vector<Tensor> results = run_host(node, operands);
   for (std::size_t i = 0; i < node.outputs.size(); ++i) {
-    STEPPE_CHECK(i < results.size() && results[i].shape == graph_.value(node.outputs[i]).shape,
-                 "{}: its result has another shape than in the trial run", described(node));
+    const Value& declared = graph_.value(node.outputs[i]);
+    if (i >= results.size() || results[i].shape != declared.shape ||
+        results[i].type != declared.type) {
+      throw ModelError("{}: its result is not what '{}' is declared to be", described(node),
+                       declared.name);
+    }
     values_[node.outputs[i]] = std::move(results[i]);
   }
 }

@@ -520,9 +520,6 @@ class Importer {
     for (const std::string& name : raw_.outputs) {
       if (!values_.contains(name)) throw ModelError("the output '{}' is not supported", name);
       ValueId id = values_.at(name);
-      if (builder_.value(id).constant && !options_.exact_types) {
-        throw ModelError("the output '{}' does not depend on any input", name);
-      }
       if (taken.contains(id)) {
         builder_.set_scope(name);
         const Shape shape = builder_.shape(id);

@@ -22,8 +22,7 @@ struct ImportOptions {
   /// near 1, means and biases near 0. The same seed gives the same weights.
   std::optional<std::uint64_t> random_weights_seed;
   bool randomise_all = false;  ///< with a seed: trained weights as well
-  /// For a run on the host alone: fp16, bf16 and fp64 stay what they are (else all become fp32) and
-  /// an output may be a constant.
+  /// For a run on the host alone: fp16, bf16 and fp64 stay what they are (else all become fp32).
   bool exact_types = false;
   /// Inputs that always have these elements, by name: they become constants, and what depends on
   /// them (a shape, say) is known at import.

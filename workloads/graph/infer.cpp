@@ -331,6 +331,17 @@ void check_value(const Value& value) {
   }
 }
 
+/// Canonical operators run on fp32; integers are constants, the indices of a Gather.
+void check_types(const Graph& graph, const Node& node) {
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+    if (node.inputs[i] == no_value) continue;
+    const Value& value = graph.value(node.inputs[i]);
+    const bool indices = node.op == "Gather" && i == 1;
+    if (indices ? value.constant && value.int64 : value.type == DataType::fp32) continue;
+    throw ModelError("{}: '{}' has the wrong element type", described(node), value.name);
+  }
+}
+
 }  // namespace
 
 const std::vector<std::string>& canonical_operators() {
@@ -378,6 +389,7 @@ void check(const Graph& graph) {
       }
       continue;
     }
+    check_types(graph, node);
     if (node.outputs.size() != 1 || node.outputs[0] >= known.size() || known[node.outputs[0]]) {
       throw ModelError("{}: it must make one value of its own", described(node));
     }

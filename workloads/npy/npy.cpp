@@ -3,6 +3,8 @@
 
 #include <fmt/ranges.h>
 
+#include <Eigen/Core>
+#include <array>
 #include <cstring>
 #include <fstream>
 
@@ -44,8 +46,14 @@ std::uint64_t Array::elements() const {
 }
 
 std::vector<float> Array::as_reals() const {
-  if (type == Type::fp32 || type == Type::fp64) return reals;
+  if (is_real(type)) return reals;
   return {integers.begin(), integers.end()};
+}
+
+std::string_view name_of(Type type) {
+  constexpr std::array names{"fp32",   "fp64",  "fp16",   "int8",  "uint8",  "int16",
+                             "uint16", "int32", "uint32", "int64", "uint64", "bool"};
+  return names.at(static_cast<std::size_t>(type));
 }
 
 std::string text(const std::vector<std::uint64_t>& shape) {
@@ -81,8 +89,22 @@ Array parse(const std::string& bytes, const std::string& name) {
     case Type::fp64:
       array.reals = unpacked<double, float>(data, count);
       break;
+    case Type::fp16:
+      for (const std::uint16_t bits : unpacked<std::uint16_t, std::uint16_t>(data, count)) {
+        array.reals.push_back(static_cast<float>(Eigen::numext::bit_cast<Eigen::half>(bits)));
+      }
+      break;
     case Type::int8:
       array.integers = unpacked<std::int8_t, std::int64_t>(data, count);
+      break;
+    case Type::int16:
+      array.integers = unpacked<std::int16_t, std::int64_t>(data, count);
+      break;
+    case Type::uint16:
+      array.integers = unpacked<std::uint16_t, std::int64_t>(data, count);
+      break;
+    case Type::uint32:
+      array.integers = unpacked<std::uint32_t, std::int64_t>(data, count);
       break;
     case Type::uint8:
       array.integers = unpacked<std::uint8_t, std::int64_t>(data, count);
@@ -91,6 +113,7 @@ Array parse(const std::string& bytes, const std::string& name) {
       array.integers = unpacked<std::int32_t, std::int64_t>(data, count);
       break;
     case Type::int64:
+    case Type::uint64:  // as its bits
       array.integers = unpacked<std::int64_t, std::int64_t>(data, count);
       break;
     case Type::boolean:
@@ -119,13 +142,14 @@ Array read(const std::filesystem::path& path) {
 }
 
 std::string format(const Array& array) {
-  const bool real = array.type == Type::fp32;
-  const std::size_t given = real ? array.reals.size() : array.integers.size();
-  STEPPE_CHECK(array.type != Type::fp64 && given == array.elements(), "{}", text(array.shape));
+  const std::size_t given = is_real(array.type) ? array.reals.size() : array.integers.size();
+  const bool written = !is_real(array.type) || array.type == Type::fp32;
+  STEPPE_CHECK(written && given == array.elements(), "{}", text(array.shape));
   std::string bytes = format_header({array.type, array.shape, 0});
   switch (array.type) {
     case Type::fp32:
     case Type::fp64:
+    case Type::fp16:
       pack<float>(array.reals, bytes);
       break;
     case Type::int8:
@@ -134,10 +158,20 @@ std::string format(const Array& array) {
     case Type::uint8:
       pack<std::uint8_t>(array.integers, bytes);
       break;
+    case Type::int16:
+      pack<std::int16_t>(array.integers, bytes);
+      break;
+    case Type::uint16:
+      pack<std::uint16_t>(array.integers, bytes);
+      break;
+    case Type::uint32:
+      pack<std::uint32_t>(array.integers, bytes);
+      break;
     case Type::int32:
       pack<std::int32_t>(array.integers, bytes);
       break;
     case Type::int64:
+    case Type::uint64:
       pack<std::int64_t>(array.integers, bytes);
       break;
     case Type::boolean:

@@ -11,7 +11,7 @@
 /// The file around the manifest: what writer and reader agree on. README.md has the picture.
 namespace steppe::package {
 
-inline constexpr std::uint32_t format_version = 2;
+inline constexpr std::uint32_t format_version = 3;
 inline constexpr Bytes file_alignment = 4096;
 inline constexpr std::uint64_t magic = 0x3147'4b50'5045'5453;  ///< "STEPPKG1", little endian
 /// FlatBuffers' offsets are 32 bits, one of them for the sign.

@@ -21,7 +21,10 @@ constexpr Bytes item_bytes(ElementType type) {
   return type == ElementType::int8 ? 1 : type == ElementType::bf16 ? 2 : 4;
 }
 
-/// An input or output: an fp32 array of the user's, elements of `type` on the card.
+/// Of the user's array behind a port.
+enum class UserType : std::uint8_t { fp32, boolean, int32, int64 };
+
+/// An input or output: the user's array, elements of `type` on the card. Booleans are 0 and 1 there.
 struct Port {
   std::string name;
   std::vector<std::uint64_t> dims;     ///< the user's array
@@ -29,6 +32,7 @@ struct Port {
   ElementType type = ElementType::int8;
   float scale = 1.0F;  ///< of int8 and int32
   std::int32_t zero = 0;
+  UserType user = UserType::fp32;
   Bytes offset = 0;  ///< in the input or output block of one run
   Bytes bytes = 0;
 
@@ -77,6 +81,15 @@ struct Shard {
   Program run;
 };
 
+enum class HostPhase : std::uint8_t { before, after };
+/// What the host's CPU does at each run before the card's program, or after it: a graph as
+/// graph::serialise writes it. `before` takes the model's inputs and makes, by name, the card's
+/// inputs and what `after` needs; `after` takes the card's outputs and that, and makes the model's.
+struct HostShard {
+  HostPhase phase = HostPhase::before;
+  std::span<const std::uint8_t> graph;
+};
+
 /// Bytes that one shard sends to another at each run.
 struct Channel {
   std::string tensor;
@@ -115,7 +128,8 @@ struct Package {
   Bytes output_block_bytes = 0;
   std::uint64_t dense_macs = 0;      ///< of one run
   std::uint64_t effective_macs = 0;  ///< that sparsity leaves
-  std::vector<Shard> shards;
+  std::vector<Shard> shards;      ///< none where the host does everything
+  std::vector<HostShard> host;    ///< none, or one of each phase
   std::vector<Channel> channels;
   std::vector<DebugEntry> debug;
 

@@ -43,6 +43,12 @@ class Reader {
     for_each(manifest.shards(), [&](const wire::Shard& shard, std::size_t i) {
       package_.shards.push_back(read_shard(shard, fmt::format("shards[{}]", i)));
     });
+    for_each(manifest.host(), [&](const wire::HostShard& shard, std::size_t i) {
+      const std::string field = fmt::format("host[{}]", i);
+      require(shard.data() != nullptr, field + ".data", "is missing");
+      package_.host.push_back({.phase = static_cast<HostPhase>(shard.phase()),
+                               .graph = read_data(*shard.data(), shard.bytes(), field)});
+    });
     check_gaps();
     validate(package_, path_);
     return std::move(package_);
@@ -144,6 +150,7 @@ class Reader {
                        .type = static_cast<ElementType>(port.type()),
                        .scale = port.scale(),
                        .zero = port.zero(),
+                       .user = static_cast<UserType>(port.user()),
                        .offset = port.offset(),
                        .bytes = port.bytes()});
     });
@@ -173,21 +180,23 @@ class Reader {
                    .name = text(segment.name()),
                    .dram_offset = segment.dram_offset(),
                    .bytes = segment.bytes()};
-    const wire::Data* data = segment.data();
-    if (data == nullptr) return result;
-    require(result.bytes >= 1, field + ".bytes", "is 0");
-    require(data->offset() % file_alignment == 0, field + ".data.offset", "{} is no multiple of {}",
-            data->offset(), file_alignment);
+    if (segment.data() != nullptr) result.data = read_data(*segment.data(), result.bytes, field);
+    return result;
+  }
+
+  ByteSpan read_data(const wire::Data& data, Bytes bytes, const std::string& field) {
+    require(bytes >= 1, field + ".bytes", "is 0");
+    require(data.offset() % file_alignment == 0, field + ".data.offset", "{} is no multiple of {}",
+            data.offset(), file_alignment);
     const Bytes area = file_.size() - preamble_.data_offset;
-    require(data->offset() <= area && result.bytes <= area - data->offset(), field + ".data.offset",
-            "{} with {} bytes reaches past the data area's end, {}", data->offset(), result.bytes,
-            area);
-    const std::uint64_t begin = preamble_.data_offset + data->offset();
-    const auto [place, fresh] = used_.try_emplace(begin, begin + result.bytes, field);
+    require(data.offset() <= area && bytes <= area - data.offset(), field + ".data.offset",
+            "{} with {} bytes reaches past the data area's end, {}", data.offset(), bytes, area);
+    const std::uint64_t begin = preamble_.data_offset + data.offset();
+    const auto [place, fresh] = used_.try_emplace(begin, begin + bytes, field);
     require(fresh, field + ".data.offset", "overlaps {}", place->second.second);
-    result.data = file_.subspan(begin, result.bytes);
-    require(checksum(result.data) == data->checksum(), field + ".data.checksum",
-            "does not fit the segment's bytes; the file is corrupt");
+    const ByteSpan result = file_.subspan(begin, bytes);
+    require(checksum(result) == data.checksum(), field + ".data.checksum",
+            "does not fit the bytes; the file is corrupt");
     return result;
   }
 

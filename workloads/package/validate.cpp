@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <set>
 #include <tuple>
@@ -65,8 +66,13 @@ class Validator {
             "{} is more than dense_macs, {}", package_.effective_macs, package_.dense_macs);
     check_ports(package_.inputs, package_.input_block_bytes, "input");
     check_ports(package_.outputs, package_.output_block_bytes, "output");
-    require(!package_.outputs.empty(), "outputs", "is empty");
-    require(!package_.shards.empty(), "shards", "is empty");
+    check_host();
+    // Where there are host shards, they may be all.
+    const bool card = package_.host.empty() || !package_.shards.empty();
+    require(!package_.outputs.empty() || !card, "outputs", "is empty");
+    require(!package_.shards.empty() || !card, "shards", "is empty");
+    require(card || (package_.inputs.empty() && package_.outputs.empty()), "shards",
+            "is empty, but there are ports of the card");
     std::set<std::uint32_t> chips;
     for (std::size_t i = 0; i < package_.shards.size(); ++i) {
       const std::string field = indexed("shards", i);
@@ -110,6 +116,20 @@ class Validator {
             target.dram_bytes, max_dram_bytes);
   }
 
+  void check_host() const {
+    constexpr std::array phases{HostPhase::before, HostPhase::after};
+    require(package_.host.empty() || package_.host.size() == phases.size(), "host",
+            "has {} entries; none, or one before and one after the card are right",
+            package_.host.size());
+    for (std::size_t i = 0; i < package_.host.size(); ++i) {
+      const std::string field = indexed("host", i);
+      require(package_.host[i].phase == phases[i], field + ".phase",
+              "{}; the first is 0 (before), the second 1 (after)",
+              static_cast<unsigned>(package_.host[i].phase));
+      require(!package_.host[i].graph.empty(), field + ".bytes", "is 0");
+    }
+  }
+
   /// No two of the intervals share a byte.
   void check_apart(std::vector<Interval> intervals) const {
     std::ranges::sort(intervals, {}, [](const Interval& i) { return std::tie(i.begin, i.end); });
@@ -133,6 +153,8 @@ class Validator {
       require(port.bytes >= 1, field + ".bytes", "is 0");
       require(port.type <= ElementType::int32, field + ".type",
               "{} is none; int8, fp32, bf16, int32", static_cast<unsigned>(port.type));
+      require(port.user <= UserType::int64, field + ".user", "{} is none; fp32, boolean, int32, int64",
+              static_cast<unsigned>(port.user));
       const Bytes bytes = port.bytes / item_bytes(port.type);
       require(elements(port.dims) == bytes && port.bytes % item_bytes(port.type) == 0,
               field + ".dims", "[{}] does not give the {} bytes of .bytes, {} an element",

@@ -32,12 +32,18 @@ class ManifestBuilder {
       debug.push_back(wire::CreateDebugEntry(builder_, builder_.CreateString(entry.layer),
                                              builder_.CreateVectorOfStrings(entry.nodes)));
     }
+    std::vector<Offset<wire::HostShard>> host;
+    for (const HostShard& shard : package_.host) {
+      const wire::Data data(area_.offsets[next_++].value(), checksum(shard.graph));
+      host.push_back(wire::CreateHostShard(
+          builder_, static_cast<wire::HostPhase>(shard.phase), shard.graph.size(), &data));
+    }
     builder_.Finish(
         wire::CreateManifestDirect(
             builder_, format_version, package_.model.c_str(), package_.compiler.c_str(), target,
             package_.timing_only, package_.batch, &inputs, &outputs, package_.input_block_bytes,
             package_.output_block_bytes, package_.dense_macs, package_.effective_macs, &shards,
-            &channels, &debug, package_.stateful),
+            &channels, &debug, package_.stateful, &host),
         wire::ManifestIdentifier());
     return builder_.Release();
   }
@@ -49,7 +55,8 @@ class ManifestBuilder {
     for (const Port& p : list) {
       result.push_back(wire::CreatePortDirect(builder_, p.name.c_str(), &p.dims, &p.to_card,
                                               p.scale, p.zero, p.offset, p.bytes,
-                                              static_cast<wire::ElementType>(p.type)));
+                                              static_cast<wire::ElementType>(p.type),
+                                              static_cast<wire::UserType>(p.user)));
     }
     return result;
   }
@@ -99,14 +106,14 @@ std::span<const std::uint8_t> bytes_of(const Preamble& preamble) {
 
 void write(const Package& package, const std::filesystem::path& path) {
   validate(package, path);
-  std::vector<const Segment*> segments;
-  std::vector<Bytes> sizes;
+  // What goes to the data area, in the order in which the manifest names it.
+  std::vector<std::span<const std::uint8_t>> pieces;
   for (const Shard& shard : package.shards) {
-    for (const Segment& segment : shard.segments) {
-      segments.push_back(&segment);
-      sizes.push_back(segment.data.size());
-    }
+    for (const Segment& segment : shard.segments) pieces.push_back(segment.data);
   }
+  for (const HostShard& shard : package.host) pieces.push_back(shard.graph);
+  std::vector<Bytes> sizes;
+  for (const auto& piece : pieces) sizes.push_back(piece.size());
   const DataArea area = lay_out(sizes);
   const flatbuffers::DetachedBuffer manifest = ManifestBuilder(package, area).build();
   const std::span<const std::uint8_t> manifest_bytes(manifest.data(), manifest.size());
@@ -121,10 +128,10 @@ void write(const Package& package, const std::filesystem::path& path) {
   AtomicFile file(path);
   file.write(bytes_of(preamble));
   file.write(manifest_bytes);
-  for (std::size_t i = 0; i < segments.size(); ++i) {
+  for (std::size_t i = 0; i < pieces.size(); ++i) {
     if (!area.offsets[i]) continue;
     file.pad_to(preamble.data_offset + *area.offsets[i]);
-    file.write(segments[i]->data);
+    file.write(pieces[i]);
   }
   file.pad_to(preamble.file_bytes);
   file.commit();

@@ -77,7 +77,18 @@ void add_output(const Graph& graph, Arranger& arranger, ValueId value) {
   arranger.layout().net.outputs.push_back({graph.value(value).name, view.tensor, dims, order});
 }
 
+/// The text without the node's description in front.
+std::string without(const std::string& description, const std::string& text) {
+  const std::string front = description + ": ";
+  return text.starts_with(front) ? text.substr(front.size()) : text;
+}
+
 }  // namespace
+
+UnsupportedNode::UnsupportedNode(std::size_t index, const Node& node, const std::string& text)
+    : ModelError("{}: {}", described(node), without(described(node), text)),
+      node_(index),
+      reason_(without(described(node), text)) {}
 
 Layout lay_out(const Graph& graph, const std::vector<Step>& steps, net::Type type) {
   Arranger arranger(graph);
@@ -90,9 +101,13 @@ Layout lay_out(const Graph& graph, const std::vector<Step>& steps, net::Type typ
   for (std::size_t i = 0; i < steps.size(); ++i) {
     const Node& node = graph.nodes[steps[i].node];
     arranger.want(std::nullopt);
-    if (steps[i].kind == StepKind::other && move_views(graph, node, arranger)) continue;
-    arranger.want(steps[i].type);
-    lay_out_operator(graph, steps[i], i, arranger);
+    try {
+      if (steps[i].kind == StepKind::other && move_views(graph, node, arranger)) continue;
+      arranger.want(steps[i].type);
+      lay_out_operator(graph, steps[i], i, arranger);
+    } catch (const ModelError& error) {
+      throw UnsupportedNode(steps[i].node, node, error.what());
+    }
   }
   arranger.want(std::nullopt);
   for (const ValueId value : graph.outputs) add_output(graph, arranger, value);

@@ -37,6 +37,7 @@ std::vector<package::Port> make_ports(const net::Net& network, const std::vector
                       .type = static_cast<package::ElementType>(tensor.type),
                       .scale = tensor.quant.scale,
                       .zero = tensor.quant.zero,
+                      .user = static_cast<package::UserType>(port.user),
                       .offset = offsets.at(port.tensor),
                       .bytes = tensor.bytes()});
   }
@@ -114,17 +115,20 @@ void count_macs(const net::Net& network, package::Package& package) {
 
 }  // namespace
 
+package::Package empty_package(const std::string& model, const Target& target) {
+  return {.model = model,
+          .compiler = "steppe",
+          .target = {.platform = target.platform,
+                     .chips = target.chips,
+                     .clusters = target.clusters,
+                     .sram_bytes = target.sram_bytes}};
+}
+
 package::Package compile(const net::Net& network, const Target& target, const Options& options,
                          Report* report) {
   net::check(network);
   auto storage = std::make_shared<Storage>();
-  package::Package package;
-  package.model = network.name;
-  package.compiler = "steppe";
-  package.target = {.platform = target.platform,
-                    .chips = target.chips,
-                    .clusters = target.clusters,
-                    .sram_bytes = target.sram_bytes};
+  package::Package package = empty_package(network.name, target);
   package.timing_only = options.timing_only;
   package.batch = options.batch;
   package.stateful =

@@ -49,6 +49,9 @@ struct Report {
   std::vector<ShardReport> shards;
 };
 
+/// A package that says what it was made for and has no shards: the card does nothing of the model.
+package::Package empty_package(const std::string& model, const Target& target);
+
 /// Compiles a network: a pipeline over the chips, rows split over the clusters of each.
 /// Throws ModelError where it does not fit the target.
 package::Package compile(const net::Net& network, const Target& target, const Options& options,

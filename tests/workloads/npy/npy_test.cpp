@@ -73,6 +73,15 @@ TEST_CASE("each element type") {
   CHECK(parsed("<i8", raw<std::int64_t>({-(std::int64_t{1} << 40), 1})).integers ==
         std::vector<std::int64_t>{-(std::int64_t{1} << 40), 1});
   CHECK(parsed("|b1", raw<std::uint8_t>({0, 2})).integers == std::vector<std::int64_t>{0, 1});
+  CHECK(parsed("<i2", raw<std::int16_t>({-300, 7})).integers == std::vector<std::int64_t>{-300, 7});
+  CHECK(parsed("<u2", raw<std::uint16_t>({0, 65535})).integers ==
+        std::vector<std::int64_t>{0, 65535});
+  CHECK(parsed("<u4", raw<std::uint32_t>({1, 4294967295})).integers ==
+        std::vector<std::int64_t>{1, 4294967295});
+  CHECK(parsed("<u8", raw<std::uint64_t>({1, ~std::uint64_t{0}})).integers ==
+        std::vector<std::int64_t>{1, -1});
+  // IEEE 754 binary16: 0x3c00 is 1, 0xc100 is -2.5.
+  CHECK(parsed("<f2", raw<std::uint16_t>({0x3c00, 0xc100})).reals == std::vector<float>{1, -2.5F});
   CHECK(parsed("|i1", raw<std::int8_t>({-1, 3})).as_reals() == std::vector<float>{-1, 3});
 }
 
@@ -91,7 +100,8 @@ TEST_CASE("scalars, empty arrays, and other ways of writing a header") {
 
 TEST_CASE("what is written is read back") {
   const auto path = std::filesystem::temp_directory_path() / "steppe_npy_test.npy";
-  for (const Type type : {Type::int8, Type::uint8, Type::int32, Type::int64, Type::boolean}) {
+  for (const Type type : {Type::int8, Type::uint8, Type::int16, Type::uint16, Type::int32,
+                          Type::uint32, Type::int64, Type::uint64, Type::boolean}) {
     Array array;
     array.type = type;
     array.shape = {3, 1};
@@ -120,7 +130,7 @@ TEST_CASE("what cannot be read is named") {
   };
   CHECK(has(header("{'descr': '<f4', 'fortran_order': True, 'shape': (2,), }"), "Fortran"));
   CHECK(has(header("{'descr': '>f4', 'fortran_order': False, 'shape': (2,), }"), "little endian"));
-  CHECK(has(header("{'descr': '<f2', 'fortran_order': False, 'shape': (2,), }"), "fp32"));
+  CHECK(has(header("{'descr': '<c8', 'fortran_order': False, 'shape': (1,), }"), "no real numbers"));
   CHECK(has(header("{'descr': '<f4', 'fortran_order': False, }"), "lacks"));
   CHECK(has(header("{'descr': '<f4', 'fortran_order': False, 'shape': (-2,), }"), "no number"));
   CHECK(has(header("{'descr': '<f4', 'fortran_order': False, 'shape': (2,), } x"), "end"));

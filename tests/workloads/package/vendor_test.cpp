@@ -28,7 +28,7 @@ std::uint64_t checksum_of(const ByteVector& bytes) {
 
 std::string manifest_json() {
   return R"({
-  version: 2, model: "m", compiler: "vendor 1.0",
+  version: 3, model: "m", compiler: "vendor 1.0",
   target: { platform: "s4", isa_version: 2, chips: 1, clusters: 4, sram_bytes: 1048576, dram_bytes: 65536 },
   batch: 1,
   outputs: [ { name: "y", dims: [1, 10], to_card: [0, 1], scale: 0.25, zero: 3, offset: 0, bytes: 10 } ],
@@ -113,14 +113,14 @@ TEST_CASE("a package made with flatc is taken") {
 }
 
 TEST_CASE("the reader names what is wrong in the manifest itself") {
-  check_named("version: 2,", "version: 3,", "version");
-  check_named("version: 2,", "", "version");
+  check_named("version: 3,", "version: 4,", "version");
+  check_named("version: 3,", "", "version");
   check_named("batch: 1", "batch: 0", "batch");
 }
 
 TEST_CASE("a manifest without target, or of another schema, is refused") {
   const Folder folder;
-  std::string json = "{ version: 2 }";
+  std::string json = "{ version: 3 }";
   save(folder / "p.shards", wrap(build_manifest(folder, json), {}));
   CHECK(package_error(folder / "p.shards").find("target: is absent") != std::string::npos);
   ByteVector other = build_manifest(folder, manifest_json());
