@@ -190,7 +190,12 @@ npy::Array array_of(const graph::Tensor& tensor) {
                  })->second;
     array.integers = tensor.int64;
   } else if (tensor.type == graph::DataType::fp64) {
-    array.reals.assign(tensor.fp64.begin(), tensor.fp64.end());
+    for (const double x : tensor.fp64) {
+      array.reals.push_back(static_cast<float>(x));
+      if (std::isfinite(x) && !std::isfinite(array.reals.back())) {
+        throw ConfigError("{} is too large for fp32, which files are written in", x);
+      }
+    }
   } else {
     array.reals = tensor.fp32;
   }

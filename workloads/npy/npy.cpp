@@ -5,6 +5,7 @@
 
 #include <Eigen/Core>
 #include <array>
+#include <cmath>
 #include <cstring>
 #include <fstream>
 
@@ -87,7 +88,12 @@ Array parse(const std::string& bytes, const std::string& name) {
       array.reals = unpacked<float, float>(data, count);
       break;
     case Type::fp64:
-      array.reals = unpacked<double, float>(data, count);
+      for (const double x : unpacked<double, double>(data, count)) {
+        array.reals.push_back(static_cast<float>(x));
+        if (std::isfinite(x) && !std::isfinite(array.reals.back())) {
+          throw ConfigError("'{}': {} is too large for fp32", name, x);
+        }
+      }
       break;
     case Type::fp16:
       for (const std::uint16_t bits : unpacked<std::uint16_t, std::uint16_t>(data, count)) {

@@ -66,6 +66,9 @@ TEST_CASE("each element type") {
         "x.npy");
   };
   CHECK(parsed("<f8", raw<double>({0.5, -2})).reals == std::vector<float>{0.5F, -2});
+  CHECK(has(message_of(file("{'descr': '<f8', 'fortran_order': False, 'shape': (1,), }",
+                            raw<double>({1e40}))),
+            "too large for fp32"));
   CHECK(parsed("|i1", raw<std::int8_t>({-128, 127})).integers ==
         std::vector<std::int64_t>{-128, 127});
   CHECK(parsed("|u1", raw<std::uint8_t>({0, 255})).integers == std::vector<std::int64_t>{0, 255});

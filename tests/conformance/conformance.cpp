@@ -1,0 +1,401 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs the public ONNX model tests through `steppe compile` and `steppe run`; see README.md.
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <boost/program_options.hpp>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
+#include <thread>
+
+#include "models/base/error.h"
+#include "sim/files.h"
+#include "sim/samples.h"
+#include "workloads/graph/import.h"
+#include "workloads/graph/raw_model.h"
+
+using namespace steppe;
+namespace fs = std::filesystem;
+using graph::DataType;
+using graph::Tensor;
+using nlohmann::ordered_json;
+
+namespace {
+
+constexpr std::array categories{"node", "pytorch-operator", "pytorch-converted", "simple"};
+
+struct Case {
+  graph::RawModel model;
+  std::map<std::string, Tensor> inputs;
+  std::vector<Tensor> outputs;
+};
+
+/// The tests store bf16 as the bits of uint16.
+Tensor as_type(const Tensor& tensor, DataType type) {
+  if (type != DataType::bf16 || tensor.type != DataType::uint16) return tensor;
+  std::vector<double> elements;
+  for (const std::int64_t bits : tensor.int64) {
+    elements.push_back(double{std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16U)});
+  }
+  return graph::make_tensor(type, tensor.shape, elements);
+}
+
+std::vector<Tensor> read_all(const fs::path& folder, const std::string& kind) {
+  std::vector<Tensor> result;
+  for (int i = 0; fs::exists(folder / fmt::format("{}_{}.pb", kind, i)); ++i) {
+    result.push_back(graph::read_tensor(folder / fmt::format("{}_{}.pb", kind, i)));
+  }
+  return result;
+}
+
+Case read_case(const fs::path& test) {
+  Case c;
+  c.model = graph::read_onnx(test / "model.onnx", false);
+  const std::vector<Tensor> inputs = read_all(test / "test_data_set_0", "input");
+  if (inputs.size() > c.model.inputs.size()) throw ModelError("an input is an initialiser as well");
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    c.inputs[c.model.inputs[i].name] = as_type(inputs[i], c.model.inputs[i].type);
+  }
+  c.outputs = read_all(test / "test_data_set_0", "output");
+  return c;
+}
+
+/// How far a real number may be from the expected one: absolute is a share of the largest expected
+/// magnitude. README.md gives the reasons.
+struct Tolerance {
+  double relative = 1e-3;
+  double absolute = 1e-7;
+  double of_largest = 0;
+};
+Tolerance tolerance_of(DataType type, bool engine) {
+  if (engine) return {.relative = 0x1p-7, .absolute = 1e-7, .of_largest = 0x1p-6};
+  if (type == DataType::bf16) return {.relative = 1.6e-2};
+  if (type == DataType::fp16) return {.relative = 2e-3};
+  return {};
+}
+
+/// Empty where the array of a file is what is expected.
+std::string difference(const npy::Array& got, const Tensor& raw, bool engine) {
+  const Tensor expected = as_type(raw, npy::is_real(got.type) ? DataType::bf16 : raw.type);
+  const std::vector<std::uint64_t> shape(expected.shape.begin(), expected.shape.end());
+  if (got.shape != shape) {
+    return fmt::format("{} instead of {}", npy::text(got.shape), npy::text(shape));
+  }
+  const bool real = graph::is_real(expected.type);
+  if (real != npy::is_real(got.type) || (!real && sim::type_of(got.type) != expected.type)) {
+    return fmt::format("{} instead of {}", npy::name_of(got.type), graph::text(expected.type));
+  }
+  if (!real) {
+    for (std::size_t i = 0; i < got.integers.size(); ++i) {
+      if (got.integers[i] == expected.int64[i]) continue;
+      return fmt::format("[{}] {} instead of {}", i, got.integers[i], expected.int64[i]);
+    }
+    return {};
+  }
+  const std::vector<double> wanted = graph::reals(expected);
+  const Tolerance tolerance = tolerance_of(expected.type, engine);
+  double largest = 0;
+  for (const double x : wanted) {
+    if (std::isfinite(x)) largest = std::max(largest, std::abs(x));
+  }
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    const double x = double{got.reals[i]};
+    const double y = wanted[i];
+    if (x == y || (std::isnan(x) && std::isnan(y))) continue;
+    const double allowed = tolerance.absolute + tolerance.of_largest * largest +
+                           tolerance.relative * std::abs(y);
+    if (!(std::abs(x - y) <= allowed)) return fmt::format("[{}] {} instead of {}", i, x, y);
+  }
+  return {};
+}
+
+/// Inputs that are constants of the compiled model: none, lists of integers (a shape, axes), all.
+enum class Fixing : std::uint8_t { none, integers, all };
+constexpr std::array fixing_names{"none", "integers", "all"};
+
+enum class Outcome : std::uint8_t { card, host, unsupported, wrong };
+constexpr std::array outcome_names{"card", "host", "unsupported", "wrong"};
+
+struct Result {
+  std::string name;
+  std::set<std::string> operators;
+  Outcome outcome = Outcome::unsupported;
+  Fixing fixed = Fixing::none;
+  std::string reason;
+  std::vector<std::string> on_host;  ///< operators
+};
+
+std::string quoted(const std::string& text) {
+  std::string result = "'";
+  for (const char c : text) result += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return result + "'";
+}
+
+/// What a command ended with, and its last line of errors.
+struct Ended {
+  int code = 0;
+  std::string error;
+};
+Ended execute(const std::string& command, const fs::path& folder) {
+  const fs::path log = folder / "log";
+  const int status = std::system((command + " >/dev/null 2>" + quoted(log)).c_str());
+  Ended ended{.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status)};
+  std::ifstream file(log);
+  for (std::string line; std::getline(file, line);) {
+    if (ended.error.empty()) ended.error = line;
+  }
+  const std::string front = "steppe: error: ";
+  if (ended.error.starts_with(front)) ended.error = ended.error.substr(front.size());
+  return ended;
+}
+
+class Runner {
+ public:
+  Runner(fs::path steppe, fs::path folder) : steppe_(std::move(steppe)), folder_(folder) {
+    fs::create_directories(folder_);
+  }
+
+  Result judge(const fs::path& test, const std::string& name) {
+    Result result{.name = name};
+    Case c;
+    try {
+      c = read_case(test);
+    } catch (const UserError& error) {
+      result.reason = error.what();
+      return result;
+    }
+    for (const graph::RawNode& node : c.model.nodes) result.operators.insert(node.op);
+    for (const Fixing fixing : {Fixing::none, Fixing::integers, Fixing::all}) {
+      result.fixed = fixing;
+      try {
+        run(test, c, fixing, result);
+      } catch (const UserError& error) {
+        result.reason = error.what();
+      }
+      if (result.outcome != Outcome::unsupported) break;
+    }
+    return result;
+  }
+
+ private:
+  void run(const fs::path& test, const Case& c, Fixing fixing, Result& result) {
+    std::string compile = fmt::format("{} compile {} --precision fp32 --sparsity 1 --target s4 -o {}",
+                                      quoted(steppe_), quoted(test / "model.onnx"),
+                                      quoted(folder_ / "p.shards"));
+    std::string simulate = fmt::format("{} run {} --out {}", quoted(steppe_),
+                                       quoted(folder_ / "p.shards"), quoted(folder_ / "out"));
+    std::size_t files = 0;
+    for (const graph::RawInput& input : c.model.inputs) {
+      const auto given = c.inputs.find(input.name);
+      if (given == c.inputs.end()) {
+        result.reason = fmt::format("the test has no data for input '{}'", input.name);
+        return;
+      }
+      const Tensor& tensor = given->second;
+      const fs::path file = folder_ / fmt::format("{}.npy", files++);
+      npy::write(file, sim::array_of(tensor));
+      const std::string pair = quoted(input.name + "=" + file.string());
+      const bool list = !graph::is_real(tensor.type) && tensor.shape.size() < 2;
+      if (fixing == Fixing::all || (fixing == Fixing::integers && list)) {
+        compile += " --fix " + pair;
+        continue;
+      }
+      simulate += " --input " + pair;
+      for (std::size_t i = 0; i < input.axes.size() && i < tensor.shape.size(); ++i) {
+        if (input.axes[i].extent >= 0) continue;
+        compile += " --bind " + quoted(fmt::format("{}.{}={}", input.name, i, tensor.shape[i]));
+      }
+    }
+    fs::remove_all(folder_ / "out");
+    const Ended compiled = execute(compile, folder_);
+    if (compiled.code != 0) return refuse(compiled, result);
+    const Ended ran = execute(simulate, folder_);
+    if (ran.code != 0) return refuse(ran, result);
+    compare(c, result);
+  }
+
+  /// Codes 2 and 3 say that the model is not taken; all others are faults.
+  static void refuse(const Ended& ended, Result& result) {
+    result.outcome = ended.code == 2 || ended.code == 3 ? Outcome::unsupported : Outcome::wrong;
+    result.reason = result.outcome == Outcome::wrong
+                        ? fmt::format("exit code {}: {}", ended.code, ended.error)
+                        : ended.error;
+  }
+
+  void compare(const Case& c, Result& result) {
+    std::ifstream file(folder_ / "out" / "summary.json");
+    const ordered_json summary = ordered_json::parse(file);
+    result.on_host.clear();
+    if (summary.contains("host")) {
+      for (const ordered_json& part : summary["host"]) {
+        for (const ordered_json& node : part["nodes"]) result.on_host.push_back(node["operator"]);
+      }
+    }
+    result.outcome = result.on_host.empty() ? Outcome::card : Outcome::host;
+    result.reason.clear();
+    const bool engine = summary["dense_macs"].get<std::uint64_t>() > 0;
+    for (std::size_t i = 0; i < c.outputs.size(); ++i) {
+      const std::string& output = c.model.outputs.at(i);
+      const npy::Array got =
+          npy::read(folder_ / "out" / "outputs" / (sim::file_name(output) + ".npy"));
+      const std::string wrong = difference(got, c.outputs[i], engine);
+      if (wrong.empty()) continue;
+      result.outcome = Outcome::wrong;
+      result.reason = fmt::format("output '{}': {}", output, wrong);
+      return;
+    }
+  }
+
+  fs::path steppe_, folder_;
+};
+
+using Counts = std::array<int, outcome_names.size()>;
+
+void print(const std::vector<Result>& results) {
+  std::map<std::string, Counts> by_operator;
+  Counts totals{};
+  std::array<int, fixing_names.size()> fixed{};
+  for (const Result& result : results) {
+    const auto at = static_cast<std::size_t>(result.outcome);
+    for (const std::string& op : result.operators) ++by_operator[op][at];
+    ++totals[at];
+    if (at < 2) ++fixed[static_cast<std::size_t>(result.fixed)];
+  }
+  const auto row = [](const std::string& name, const Counts& counts) {
+    int sum = 0;
+    for (const int count : counts) sum += count;
+    fmt::print("{:<28}{:>6}{:>8}{:>8}{:>13}{:>7}\n", name, sum, counts[0], counts[1], counts[2],
+               counts[3]);
+  };
+  fmt::print("{:<28}{:>6}{:>8}{:>8}{:>13}{:>7}\n", "operator", "tests", "card", "host",
+             "unsupported", "wrong");
+  for (const auto& [op, counts] : by_operator) row(op, counts);
+  fmt::print("\n");
+  row("all tests", totals);
+  fmt::print("passed: {}; of them {} with lists of integers fixed, {} with all inputs fixed\n",
+             totals[0] + totals[1], fixed[1], fixed[2]);
+  for (const Outcome outcome : {Outcome::unsupported, Outcome::wrong}) {
+    fmt::print("\n{}:\n", outcome_names[static_cast<std::size_t>(outcome)]);
+    for (const Result& result : results) {
+      if (result.outcome == outcome) fmt::print("  {}: {}\n", result.name, result.reason);
+    }
+  }
+}
+
+ordered_json to_json(const std::vector<Result>& results) {
+  ordered_json tests = ordered_json::array();
+  Counts totals{};
+  for (const Result& result : results) {
+    ++totals[static_cast<std::size_t>(result.outcome)];
+    ordered_json test{{"test", result.name},
+                      {"operators", result.operators},
+                      {"outcome", outcome_names[static_cast<std::size_t>(result.outcome)]},
+                      {"fixed_inputs", fixing_names[static_cast<std::size_t>(result.fixed)]}};
+    if (!result.on_host.empty()) test["host_operators"] = result.on_host;
+    if (!result.reason.empty()) test["reason"] = result.reason;
+    tests.push_back(std::move(test));
+  }
+  ordered_json sums = ordered_json::object();
+  for (std::size_t i = 0; i < totals.size(); ++i) sums[outcome_names[i]] = totals[i];
+  return {{"precision", "fp32"}, {"totals", sums}, {"tests", tests}};
+}
+
+std::vector<std::pair<fs::path, std::string>> find_tests(const fs::path& data) {
+  std::vector<std::pair<fs::path, std::string>> tests;
+  for (const char* category : categories) {
+    if (!fs::exists(data / category)) continue;
+    for (const auto& entry : fs::directory_iterator(data / category)) {
+      if (!fs::exists(entry.path() / "model.onnx")) continue;
+      tests.emplace_back(entry.path(),
+                         fmt::format("{}/{}", category, entry.path().filename().string()));
+    }
+  }
+  std::ranges::sort(tests, {}, [](const auto& test) { return test.second; });
+  return tests;
+}
+
+std::vector<Result> run_all(const std::vector<std::pair<fs::path, std::string>>& tests,
+                            const fs::path& steppe) {
+  std::string name = fs::temp_directory_path() / "steppe-conformance-XXXXXX";
+  if (mkdtemp(name.data()) == nullptr) throw ConfigError("no temporary folder can be made");
+  const fs::path folder = name;
+  std::vector<Result> results(tests.size());
+  std::atomic<std::size_t> next{0};
+  std::vector<std::jthread> workers;
+  const unsigned count = std::clamp(std::thread::hardware_concurrency(), 1U, 16U);
+  for (unsigned worker = 0; worker < count; ++worker) {
+    workers.emplace_back([&, worker] {
+      Runner runner(steppe, folder / std::to_string(worker));
+      for (std::size_t i = next++; i < tests.size(); i = next++) {
+        try {
+          results[i] = runner.judge(tests[i].first, tests[i].second);
+        } catch (const std::exception& error) {
+          results[i] = {.name = tests[i].second, .outcome = Outcome::wrong, .reason = error.what()};
+        }
+      }
+    });
+  }
+  workers.clear();
+  fs::remove_all(folder);
+  return results;
+}
+
+int run(int argc, char** argv) {
+  namespace options = boost::program_options;
+  std::string steppe, data, json;
+  int passed = 0, card = 0;
+  options::options_description described("options");
+  auto add = described.add_options();
+  add("steppe", options::value(&steppe)->required(), "the program");
+  add("data", options::value(&data)->default_value("/usr/share/libonnx-testdata/data"),
+      "folder of the tests, by category");
+  add("json", options::value(&json), "FILE: every test's outcome");
+  add("passed", options::value(&passed), "fail where fewer tests pass");
+  add("card", options::value(&card), "fail where fewer pass without a host shard");
+  add("help,h", "print this");
+  options::positional_options_description place;
+  place.add("steppe", 1);
+  options::variables_map values;
+  options::store(
+      options::command_line_parser(argc, argv).options(described).positional(place).run(), values);
+  if (values.count("help") != 0) {
+    std::cout << "usage: steppe-conformance STEPPE [OPTION …]\n\n" << described;
+    return 0;
+  }
+  options::notify(values);
+  const auto tests = find_tests(data);
+  if (tests.empty()) {
+    fmt::print("skipped: {} holds no model tests; the package libonnx-testdata has them\n", data);
+    return 0;
+  }
+  const std::vector<Result> results = run_all(tests, steppe);
+  print(results);
+  if (!json.empty()) sim::write_file(json, to_json(results).dump(1) + "\n");
+  Counts totals{};
+  for (const Result& result : results) ++totals[static_cast<std::size_t>(result.outcome)];
+  return totals[3] > 0 || totals[0] + totals[1] < passed || totals[0] < card ? 1 : 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return run(argc, argv);
+  } catch (const std::exception& error) {
+    std::cerr << "steppe-conformance: error: " << error.what() << '\n';
+    return 2;
+  }
+}
+
+// SystemC's library asks for one; nothing is simulated in this process.
+int sc_main(int, char**) { return 0; }
