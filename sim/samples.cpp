@@ -70,7 +70,8 @@ Loaded read_input(const Signature& input, const std::string& file) {
     loaded.runs = ceil_div(array.shape[0], dims[0]);
   }
   loaded.tensor.shape = shape_of(dims);
-  visit_elements(loaded.tensor, [&](auto& elements) { elements.resize(loaded.runs * product(dims)); });
+  visit_elements(loaded.tensor,
+                 [&](auto& elements) { elements.resize(loaded.runs * product(dims)); });
   return loaded;
 }
 
@@ -161,19 +162,18 @@ graph::Tensor tensor_of(const npy::Array& array, graph::DataType type, const std
 
 namespace {
 
-constexpr std::array types{
-    std::pair{graph::DataType::fp32, npy::Type::fp32},
-    std::pair{graph::DataType::fp32, npy::Type::fp64},
-    std::pair{graph::DataType::fp32, npy::Type::fp16},
-    std::pair{graph::DataType::int64, npy::Type::int64},
-    std::pair{graph::DataType::boolean, npy::Type::boolean},
-    std::pair{graph::DataType::int8, npy::Type::int8},
-    std::pair{graph::DataType::int16, npy::Type::int16},
-    std::pair{graph::DataType::int32, npy::Type::int32},
-    std::pair{graph::DataType::uint8, npy::Type::uint8},
-    std::pair{graph::DataType::uint16, npy::Type::uint16},
-    std::pair{graph::DataType::uint32, npy::Type::uint32},
-    std::pair{graph::DataType::uint64, npy::Type::uint64}};
+constexpr std::array types{std::pair{graph::DataType::fp32, npy::Type::fp32},
+                           std::pair{graph::DataType::fp32, npy::Type::fp64},
+                           std::pair{graph::DataType::fp32, npy::Type::fp16},
+                           std::pair{graph::DataType::int64, npy::Type::int64},
+                           std::pair{graph::DataType::boolean, npy::Type::boolean},
+                           std::pair{graph::DataType::int8, npy::Type::int8},
+                           std::pair{graph::DataType::int16, npy::Type::int16},
+                           std::pair{graph::DataType::int32, npy::Type::int32},
+                           std::pair{graph::DataType::uint8, npy::Type::uint8},
+                           std::pair{graph::DataType::uint16, npy::Type::uint16},
+                           std::pair{graph::DataType::uint32, npy::Type::uint32},
+                           std::pair{graph::DataType::uint64, npy::Type::uint64}};
 
 }  // namespace
 
@@ -185,9 +185,8 @@ npy::Array array_of(const graph::Tensor& tensor) {
   npy::Array array;
   array.shape.assign(tensor.shape.begin(), tensor.shape.end());
   if (!graph::is_real(tensor.type)) {
-    array.type = std::ranges::find(types, tensor.type, [](const auto& pair) {
-                   return pair.first;
-                 })->second;
+    array.type =
+        std::ranges::find(types, tensor.type, [](const auto& pair) { return pair.first; })->second;
     array.integers = tensor.int64;
   } else if (tensor.type == graph::DataType::fp64) {
     for (const double x : tensor.fp64) {

@@ -88,7 +88,8 @@ int calibrate_command(const std::vector<std::string>& arguments) {
   PlacedModel placed = model.place();
   const graph::Graph& graph = placed.parts.card;
   passes::LowerOptions& lowering = placed.lowering;
-  if (graph.nodes.empty()) throw ModelError("the card runs none of the model; there is nothing to calibrate");
+  if (graph.nodes.empty())
+    throw ModelError("the card runs none of the model; there is nothing to calibrate");
   std::vector<passes::Sample> samples = lowering.samples;
   const bool drawn = samples.empty();
   if (drawn) samples = {passes::random_sample(graph, lowering.seed)};

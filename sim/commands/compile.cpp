@@ -106,9 +106,9 @@ std::vector<graph::Tensor> card_outputs(const package::Package& package,
   std::vector<graph::Tensor> outputs;
   for (std::size_t i = 0; i < results.size(); ++i) {
     const Signature port = signature_of(package.outputs[i]);
-    outputs.push_back(graph::make_tensor(port.type, {port.dims.begin(), port.dims.end()},
-                                         std::vector<double>(results[i].begin(),
-                                                             results[i].end())));
+    outputs.push_back(
+        graph::make_tensor(port.type, {port.dims.begin(), port.dims.end()},
+                           std::vector<double>(results[i].begin(), results[i].end())));
   }
   return outputs;
 }
@@ -132,8 +132,7 @@ References compute_references(const graph::Graph& graph, const net::Net& network
     std::vector<graph::Tensor> card;
     if (executor) card = card_outputs(package, *executor, std::move(frame.card));
     const auto compiled = host.after(std::move(frame), std::move(card));
-    const auto real =
-        real_outputs(graph, float_executor, run_inputs(inputs, samples, run));
+    const auto real = real_outputs(graph, float_executor, run_inputs(inputs, samples, run));
     for (std::size_t i = 0; i < real.size(); ++i) {
       append_run(array_of(compiled[i]), all.compiled[i]);
       append_run(array_of(real[i]), all.real[i]);
@@ -237,8 +236,8 @@ int compile_command(const Strings& arguments) {
   const PlacedModel model = compile.model.place();
   std::optional<Samples> samples;
   if (!compile.reference.empty()) {
-    samples = load_samples(input_signatures(model.graph), split_pairs("input", compile.inputs), 1,
-                           1, 1);
+    samples =
+        load_samples(input_signatures(model.graph), split_pairs("input", compile.inputs), 1, 1, 1);
   } else if (!compile.inputs.empty() || !compile.labels.empty()) {
     throw ConfigError("--input and --labels go with --reference");
   }

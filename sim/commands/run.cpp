@@ -217,12 +217,11 @@ void print(const RunOptions& run, const package::Package& package, const Samples
   if (run.queues) fmt::print("\n{}", format_table(report.queues));
 }
 
-Files result_files(const HostProgram& host, Machine& machine,
-                   const SimulationResult& result, const Report& report) {
+Files result_files(const HostProgram& host, Machine& machine, const SimulationResult& result,
+                   const Report& report) {
   Files files;
   for (std::size_t i = 0; i < result.outputs.size(); ++i) {
-    files["outputs/" + file_name(host.outputs()[i].name) + ".npy"] =
-        npy::format(result.outputs[i]);
+    files["outputs/" + file_name(host.outputs()[i].name) + ".npy"] = npy::format(result.outputs[i]);
   }
   files["stats.json"] = machine.context().stats.snapshot().dump(1) + "\n";
   files["summary.json"] = report.summary.dump(2) + "\n";

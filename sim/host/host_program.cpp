@@ -64,7 +64,8 @@ ProcessorParams::ProcessorParams(const Scope& scope, double operations_, double 
     : operations(scope, "operations", operations_, "1/s", "a multiply-accumulate is two; 0: none",
                  {0, max_operations}),
       bandwidth(scope, "bandwidth", bandwidth_, "B/s", "of its memory", {1e6, 1e15}),
-      call(scope, "call", call_, "s", "that each part and each of its nodes takes besides", {0, 1}) {}
+      call(scope, "call", call_, "s", "that each part and each of its nodes takes besides",
+           {0, 1}) {}
 
 HostProcessors::HostProcessors(const Scope& host)
     : cpu(host.child("cpu"), 1e12, 100e9, 2e-6),

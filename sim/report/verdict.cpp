@@ -28,8 +28,7 @@ Verdict compare(const std::string& name, const npy::Array& expected, const npy::
   if (expected.type != got.type || expected.shape != got.shape) {
     return {name, false,
             fmt::format("expected shape {} ({}), got {} ({})", npy::text(expected.shape),
-                        npy::name_of(expected.type), npy::text(got.shape),
-                        npy::name_of(got.type))};
+                        npy::name_of(expected.type), npy::text(got.shape), npy::name_of(got.type))};
   }
   const bool real = npy::is_real(got.type);
   const auto differs = [&](std::size_t i) {

@@ -112,8 +112,8 @@ std::string difference(const npy::Array& got, const Tensor& raw, bool engine) {
     const double x = double{got.reals[i]};
     const double y = wanted[i];
     if (x == y || (std::isnan(x) && std::isnan(y))) continue;
-    const double allowed = tolerance.absolute + tolerance.of_largest * largest +
-                           tolerance.relative * std::abs(y);
+    const double allowed =
+        tolerance.absolute + tolerance.of_largest * largest + tolerance.relative * std::abs(y);
     if (!(std::abs(x - y) <= allowed)) return fmt::format("[{}] {} instead of {}", i, x, y);
   }
   return {};
@@ -189,9 +189,9 @@ class Runner {
 
  private:
   void run(const fs::path& test, const Case& c, Fixing fixing, Result& result) {
-    std::string compile = fmt::format("{} compile {} --precision fp32 --sparsity 1 --target s4 -o {}",
-                                      quoted(steppe_), quoted(test / "model.onnx"),
-                                      quoted(folder_ / "p.shards"));
+    std::string compile =
+        fmt::format("{} compile {} --precision fp32 --sparsity 1 --target s4 -o {}",
+                    quoted(steppe_), quoted(test / "model.onnx"), quoted(folder_ / "p.shards"));
     std::string simulate = fmt::format("{} run {} --out {}", quoted(steppe_),
                                        quoted(folder_ / "p.shards"), quoted(folder_ / "out"));
     std::size_t files = 0;

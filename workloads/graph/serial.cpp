@@ -15,10 +15,9 @@ using Offset = flatbuffers::Offset<T>;
 
 Offset<wire::Value> add(flatbuffers::FlatBufferBuilder& builder, const Value& value) {
   const auto list = [](const auto& elements) { return elements ? elements.get() : nullptr; };
-  return wire::CreateValueDirect(builder, value.name.c_str(),
-                                 static_cast<wire::DataType>(value.type), &value.shape,
-                                 value.constant, list(value.fp32), list(value.fp64),
-                                 list(value.int64));
+  return wire::CreateValueDirect(
+      builder, value.name.c_str(), static_cast<wire::DataType>(value.type), &value.shape,
+      value.constant, list(value.fp32), list(value.fp64), list(value.int64));
 }
 
 Offset<wire::Attribute> add(flatbuffers::FlatBufferBuilder& builder, const std::string& key,
@@ -32,8 +31,8 @@ Offset<wire::Attribute> add(flatbuffers::FlatBufferBuilder& builder, const std::
   if (const auto* list = std::get_if<std::vector<std::int64_t>>(&attribute)) integers = *list;
   if (const auto* list = std::get_if<std::vector<float>>(&attribute)) reals = *list;
   return wire::CreateAttributeDirect(builder, key.c_str(),
-                                     static_cast<wire::AttributeKind>(attribute.index()),
-                                     &integers, &reals, words.c_str());
+                                     static_cast<wire::AttributeKind>(attribute.index()), &integers,
+                                     &reals, words.c_str());
 }
 
 Offset<wire::Node> add(flatbuffers::FlatBufferBuilder& builder, const Node& node) {

@@ -17,12 +17,11 @@ struct Name {
   std::string_view text;
   std::uint64_t width;
 };
-constexpr std::array names{Name{Type::fp32, "<f4", 4},   Name{Type::fp64, "<f8", 8},
-                           Name{Type::fp16, "<f2", 2},   Name{Type::int8, "|i1", 1},
-                           Name{Type::uint8, "|u1", 1},  Name{Type::int16, "<i2", 2},
-                           Name{Type::uint16, "<u2", 2}, Name{Type::int32, "<i4", 4},
-                           Name{Type::uint32, "<u4", 4}, Name{Type::int64, "<i8", 8},
-                           Name{Type::uint64, "<u8", 8}, Name{Type::boolean, "|b1", 1}};
+constexpr std::array names{
+    Name{Type::fp32, "<f4", 4},   Name{Type::fp64, "<f8", 8},   Name{Type::fp16, "<f2", 2},
+    Name{Type::int8, "|i1", 1},   Name{Type::uint8, "|u1", 1},  Name{Type::int16, "<i2", 2},
+    Name{Type::uint16, "<u2", 2}, Name{Type::int32, "<i4", 4},  Name{Type::uint32, "<u4", 4},
+    Name{Type::int64, "<i8", 8},  Name{Type::uint64, "<u8", 8}, Name{Type::boolean, "|b1", 1}};
 
 /// Reads the Python literal {'descr': '<f4', 'fortran_order': False, 'shape': (1, 2), }.
 class HeaderText {

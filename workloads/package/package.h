@@ -24,7 +24,8 @@ constexpr Bytes item_bytes(ElementType type) {
 /// Of the user's array behind a port.
 enum class UserType : std::uint8_t { fp32, boolean, int32, int64 };
 
-/// An input or output: the user's array, elements of `type` on the card. Booleans are 0 and 1 there.
+/// An input or output: the user's array, elements of `type` on the card. Booleans are 0 and 1
+/// there.
 struct Port {
   std::string name;
   std::vector<std::uint64_t> dims;     ///< the user's array
@@ -128,8 +129,8 @@ struct Package {
   Bytes output_block_bytes = 0;
   std::uint64_t dense_macs = 0;      ///< of one run
   std::uint64_t effective_macs = 0;  ///< that sparsity leaves
-  std::vector<Shard> shards;      ///< none where the host does everything
-  std::vector<HostShard> host;    ///< none, or one of each phase
+  std::vector<Shard> shards;         ///< none where the host does everything
+  std::vector<HostShard> host;       ///< none, or one of each phase
   std::vector<Channel> channels;
   std::vector<DebugEntry> debug;
 

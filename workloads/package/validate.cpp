@@ -153,8 +153,8 @@ class Validator {
       require(port.bytes >= 1, field + ".bytes", "is 0");
       require(port.type <= ElementType::int32, field + ".type",
               "{} is none; int8, fp32, bf16, int32", static_cast<unsigned>(port.type));
-      require(port.user <= UserType::int64, field + ".user", "{} is none; fp32, boolean, int32, int64",
-              static_cast<unsigned>(port.user));
+      require(port.user <= UserType::int64, field + ".user",
+              "{} is none; fp32, boolean, int32, int64", static_cast<unsigned>(port.user));
       const Bytes bytes = port.bytes / item_bytes(port.type);
       require(elements(port.dims) == bytes && port.bytes % item_bytes(port.type) == 0,
               field + ".dims", "[{}] does not give the {} bytes of .bytes, {} an element",

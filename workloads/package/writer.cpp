@@ -35,8 +35,8 @@ class ManifestBuilder {
     std::vector<Offset<wire::HostShard>> host;
     for (const HostShard& shard : package_.host) {
       const wire::Data data(area_.offsets[next_++].value(), checksum(shard.graph));
-      host.push_back(wire::CreateHostShard(
-          builder_, static_cast<wire::HostPhase>(shard.phase), shard.graph.size(), &data));
+      host.push_back(wire::CreateHostShard(builder_, static_cast<wire::HostPhase>(shard.phase),
+                                           shard.graph.size(), &data));
     }
     builder_.Finish(
         wire::CreateManifestDirect(
@@ -53,10 +53,9 @@ class ManifestBuilder {
     std::vector<Offset<wire::Port>> result;
     result.reserve(list.size());
     for (const Port& p : list) {
-      result.push_back(wire::CreatePortDirect(builder_, p.name.c_str(), &p.dims, &p.to_card,
-                                              p.scale, p.zero, p.offset, p.bytes,
-                                              static_cast<wire::ElementType>(p.type),
-                                              static_cast<wire::UserType>(p.user)));
+      result.push_back(wire::CreatePortDirect(
+          builder_, p.name.c_str(), &p.dims, &p.to_card, p.scale, p.zero, p.offset, p.bytes,
+          static_cast<wire::ElementType>(p.type), static_cast<wire::UserType>(p.user)));
     }
     return result;
   }

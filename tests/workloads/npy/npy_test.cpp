@@ -133,7 +133,8 @@ TEST_CASE("what cannot be read is named") {
   };
   CHECK(has(header("{'descr': '<f4', 'fortran_order': True, 'shape': (2,), }"), "Fortran"));
   CHECK(has(header("{'descr': '>f4', 'fortran_order': False, 'shape': (2,), }"), "little endian"));
-  CHECK(has(header("{'descr': '<c8', 'fortran_order': False, 'shape': (1,), }"), "no real numbers"));
+  CHECK(
+      has(header("{'descr': '<c8', 'fortran_order': False, 'shape': (1,), }"), "no real numbers"));
   CHECK(has(header("{'descr': '<f4', 'fortran_order': False, }"), "lacks"));
   CHECK(has(header("{'descr': '<f4', 'fortran_order': False, 'shape': (-2,), }"), "no number"));
   CHECK(has(header("{'descr': '<f4', 'fortran_order': False, 'shape': (2,), } x"), "end"));
