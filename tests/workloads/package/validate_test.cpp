@@ -53,6 +53,53 @@ TEST_CASE("mistakes of the head are named") {
   });
 }
 
+TEST_CASE("mistakes of host shards are named") {
+  using package::HostPhase;
+  static const std::vector<std::uint8_t> bytes{1, 2, 3};
+  const auto add = [](Package& p) {
+    p.host = {{HostPhase::before, bytes}, {HostPhase::after, bytes}};
+  };
+  Package good = small_package();
+  add(good);
+  CHECK_NOTHROW(package::validate(good, "p.shards"));
+  good.shards.clear();  // the host may do everything
+  good.inputs.clear();
+  good.outputs.clear();
+  good.channels.clear();
+  CHECK_NOTHROW(package::validate(good, "p.shards"));
+  check_all({
+      {"host",
+       [](Package& p) {
+         p.host = {{HostPhase::before, bytes}};
+       }},
+      {"host[0].phase",
+       [&](Package& p) {
+         add(p);
+         p.host[0].phase = HostPhase::after;
+       }},
+      {"host[1].phase",
+       [&](Package& p) {
+         add(p);
+         p.host[1].phase = HostPhase::before;
+       }},
+      {"host[1].bytes",
+       [&](Package& p) {
+         add(p);
+         p.host[1].graph = {};
+       }},
+      {"shards",
+       [&](Package& p) {
+         add(p);
+         p.shards.clear();
+       }},
+      {"outputs",
+       [&](Package& p) {
+         add(p);
+         p.outputs.clear();
+       }},
+  });
+}
+
 TEST_CASE("mistakes of ports are named") {
   check_all({
       {"input_block_bytes", [](Package& p) { p.input_block_bytes = huge; }},
