@@ -197,10 +197,11 @@ std::string format_lines(const std::vector<HostPart>& parts) {
     std::map<std::string, std::size_t> count;
     for (const HostNode& node : parts[i].nodes) ++count[node.op];
     std::vector<std::string> operators;
+    operators.reserve(count.size());
     for (const auto& [op, times] : count) {
       operators.push_back(times == 1 ? op : fmt::format("{} {}", times, op));
     }
-    text += fmt::format("host {}           {} nodes {} take {} a run: {}\n", parts[i].processor,
+    text += fmt::format("host {}           {} node(s) {} take {} a run: {}\n", parts[i].processor,
                         parts[i].nodes.size(), phases.at(i), format_seconds(parts[i].seconds()),
                         fmt::join(operators, ", "));
   }
