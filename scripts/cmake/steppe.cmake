@@ -74,6 +74,21 @@ function(steppe_library name)
   _steppe_common(steppe_${name} ${ARGN})
 endfunction()
 
+# steppe_schema(workloads_package package.fbs) gives a library the header that flatc makes of a schema.
+function(steppe_schema library file)
+  find_program(FLATC flatc REQUIRED)
+  get_filename_component(name ${file} NAME_WE)
+  set(folder ${CMAKE_CURRENT_BINARY_DIR}/schema)
+  add_custom_command(
+    OUTPUT ${folder}/${name}_generated.h
+    COMMAND ${FLATC} --cpp --cpp-std c++17 --scoped-enums -o ${folder} ${CMAKE_CURRENT_SOURCE_DIR}/${file}
+    DEPENDS ${file}
+    COMMENT "Schema ${file}" VERBATIM)
+  target_sources(steppe_${library} PRIVATE ${folder}/${name}_generated.h)
+  # Not ours to warn about.
+  target_include_directories(steppe_${library} SYSTEM PRIVATE ${folder})
+endfunction()
+
 # steppe_program(steppe [SYSTEMC] SOURCES … [DEPS …]) puts an executable into bin/.
 function(steppe_program name)
   cmake_parse_arguments(ARG "SYSTEMC" "" "SOURCES;DEPS" ${ARGN})

@@ -114,8 +114,8 @@ std::vector<graph::Tensor> card_outputs(const package::Package& package,
 }
 
 References compute_references(const graph::Graph& graph, const net::Net& network,
-                              const package::Package& package, const Samples& samples) {
-  HostProgram host(package);
+                              const package::Package& package, HostProgram& host,
+                              const Samples& samples) {
   References all;
   all.samples = samples.samples;
   for (const Signature& output : host.outputs()) all.names.push_back(output.name);
@@ -162,9 +162,8 @@ void write_references(const CompileOptions& compile, const References& reference
   fmt::print("reference          {} ({} samples)\n", compile.reference, references.samples);
 }
 
-void print_host(const PlacedModel& model, const package::Package& package,
+void print_host(const PlacedModel& model, const HostProgram& host,
                 const HostProcessors& processors) {
-  const HostProgram host(package);
   fmt::print("{}", format_lines(host.parts(processors)));
   for (const auto& [node, reason] : model.parts.reasons) {
     fmt::print("on the host        node '{}': {}\n", node, reason);
@@ -246,10 +245,13 @@ int compile_command(const Strings& arguments) {
 
   const CardPart card = compile_card(compile, model, target);
   const package::Package& package = card.package;
+  HostProgram host(package);
   std::optional<References> references;
-  if (samples) references = compute_references(model.graph, card.network, package, *samples);
+  if (samples) {
+    references = compute_references(model.graph, card.network, package, host, *samples);
+  }
   if (!package.shards.empty()) print_card(package, card.lowered, card.report);
-  print_host(model, package, machine.processors());
+  print_host(model, host, machine.processors());
   package::write(package, compile.out);
   fmt::print("package            {} ({:.2f} MB{})\n", compile.out,
              static_cast<double>(std::filesystem::file_size(compile.out)) * 1e-6,

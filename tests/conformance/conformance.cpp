@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <bit>
 #include <boost/program_options.hpp>
 #include <cmath>
 #include <cstdlib>
@@ -21,54 +20,19 @@
 #include "models/base/error.h"
 #include "sim/files.h"
 #include "sim/samples.h"
-#include "workloads/graph/import.h"
-#include "workloads/graph/raw_model.h"
+#include "tests/support/model_case.h"
 
 using namespace steppe;
 namespace fs = std::filesystem;
 using graph::DataType;
 using graph::Tensor;
 using nlohmann::ordered_json;
+using test::Fixing;
+using test::ModelCase;
 
 namespace {
 
 constexpr std::array categories{"node", "pytorch-operator", "pytorch-converted", "simple"};
-
-struct Case {
-  graph::RawModel model;
-  std::map<std::string, Tensor> inputs;
-  std::vector<Tensor> outputs;
-};
-
-/// The tests store bf16 as the bits of uint16.
-Tensor as_type(const Tensor& tensor, DataType type) {
-  if (type != DataType::bf16 || tensor.type != DataType::uint16) return tensor;
-  std::vector<double> elements;
-  for (const std::int64_t bits : tensor.int64) {
-    elements.push_back(double{std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16U)});
-  }
-  return graph::make_tensor(type, tensor.shape, elements);
-}
-
-std::vector<Tensor> read_all(const fs::path& folder, const std::string& kind) {
-  std::vector<Tensor> result;
-  for (int i = 0; fs::exists(folder / fmt::format("{}_{}.pb", kind, i)); ++i) {
-    result.push_back(graph::read_tensor(folder / fmt::format("{}_{}.pb", kind, i)));
-  }
-  return result;
-}
-
-Case read_case(const fs::path& test) {
-  Case c;
-  c.model = graph::read_onnx(test / "model.onnx", false);
-  const std::vector<Tensor> inputs = read_all(test / "test_data_set_0", "input");
-  if (inputs.size() > c.model.inputs.size()) throw ModelError("an input is an initialiser as well");
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    c.inputs[c.model.inputs[i].name] = as_type(inputs[i], c.model.inputs[i].type);
-  }
-  c.outputs = read_all(test / "test_data_set_0", "output");
-  return c;
-}
 
 /// How far a real number may be from the expected one: absolute is a share of the largest expected
 /// magnitude. README.md gives the reasons.
@@ -86,7 +50,7 @@ Tolerance tolerance_of(DataType type, bool engine) {
 
 /// Empty where the array of a file is what is expected.
 std::string difference(const npy::Array& got, const Tensor& raw, bool engine) {
-  const Tensor expected = as_type(raw, npy::is_real(got.type) ? DataType::bf16 : raw.type);
+  const Tensor expected = test::as_type(raw, npy::is_real(got.type) ? DataType::bf16 : raw.type);
   const std::vector<std::uint64_t> shape(expected.shape.begin(), expected.shape.end());
   if (got.shape != shape) {
     return fmt::format("{} instead of {}", npy::text(got.shape), npy::text(shape));
@@ -119,8 +83,6 @@ std::string difference(const npy::Array& got, const Tensor& raw, bool engine) {
   return {};
 }
 
-/// Inputs that are constants of the compiled model: none, lists of integers (a shape, axes), all.
-enum class Fixing : std::uint8_t { none, integers, all };
 constexpr std::array fixing_names{"none", "integers", "all"};
 
 enum class Outcome : std::uint8_t { card, host, unsupported, wrong };
@@ -167,9 +129,9 @@ class Runner {
 
   Result judge(const fs::path& test, const std::string& name) {
     Result result{.name = name};
-    Case c;
+    ModelCase c;
     try {
-      c = read_case(test);
+      c = test::read_case(test);
     } catch (const UserError& error) {
       result.reason = error.what();
       return result;
@@ -188,7 +150,7 @@ class Runner {
   }
 
  private:
-  void run(const fs::path& test, const Case& c, Fixing fixing, Result& result) {
+  void run(const fs::path& test, const ModelCase& c, Fixing fixing, Result& result) {
     std::string compile =
         fmt::format("{} compile {} --precision fp32 --sparsity 1 --target s4 -o {}",
                     quoted(steppe_), quoted(test / "model.onnx"), quoted(folder_ / "p.shards"));
@@ -205,8 +167,7 @@ class Runner {
       const fs::path file = folder_ / fmt::format("{}.npy", files++);
       npy::write(file, sim::array_of(tensor));
       const std::string pair = quoted(input.name + "=" + file.string());
-      const bool list = !graph::is_real(tensor.type) && tensor.shape.size() < 2;
-      if (fixing == Fixing::all || (fixing == Fixing::integers && list)) {
+      if (is_fixed(tensor, fixing)) {
         compile += " --fix " + pair;
         continue;
       }
@@ -232,7 +193,7 @@ class Runner {
                         : ended.error;
   }
 
-  void compare(const Case& c, Result& result) {
+  void compare(const ModelCase& c, Result& result) {
     std::ifstream file(folder_ / "out" / "summary.json");
     const ordered_json summary = ordered_json::parse(file);
     result.on_host.clear();

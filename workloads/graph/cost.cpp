@@ -2,7 +2,6 @@
 #include "workloads/graph/cost.h"
 
 #include <algorithm>
-#include <array>
 #include <string_view>
 
 #include "workloads/operators/host.h"

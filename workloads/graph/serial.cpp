@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/graph/serial.h"
 
-#include <cstring>
-
 #include "graph_generated.h"
 #include "models/base/error.h"
 #include "workloads/graph/shape.h"
+#include "workloads/wire.h"
 
 namespace steppe::graph {
 namespace {
@@ -44,18 +43,9 @@ Offset<wire::Node> add(flatbuffers::FlatBufferBuilder& builder, const Node& node
                                 &node.outputs, &attributes);
 }
 
-/// Copied as bytes: the verifier does not see to the alignment of a vector's elements.
-template <typename T>
-std::vector<T> numbers(const flatbuffers::Vector<T>* vector) {
-  if (vector == nullptr || vector->size() == 0) return {};
-  std::vector<T> result(vector->size());
-  std::memcpy(result.data(), vector->Data(), result.size() * sizeof(T));
-  return result;
-}
-
-std::string text(const flatbuffers::String* string) {
-  return string == nullptr ? std::string{} : string->str();
-}
+using steppe::wire::for_each;
+using steppe::wire::numbers;
+using steppe::wire::text;
 
 template <typename T>
 std::shared_ptr<const std::vector<T>> shared(const flatbuffers::Vector<T>* vector) {
@@ -114,10 +104,9 @@ Node node_of(const wire::Node& from) {
             .inputs = numbers(from.inputs()),
             .outputs = numbers(from.outputs()),
             .attributes = {}};
-  for (std::uint32_t i = 0; from.attributes() != nullptr && i < from.attributes()->size(); ++i) {
-    const wire::Attribute& attribute = *from.attributes()->Get(i);
+  for_each(from.attributes(), [&](const wire::Attribute& attribute, std::size_t) {
     node.attributes[text(attribute.key())] = attribute_of(attribute, node.name);
-  }
+  });
   return node;
 }
 
@@ -144,12 +133,10 @@ Graph deserialise(std::span<const std::uint8_t> bytes) {
   const wire::Graph& from = *wire::GetGraph(bytes.data());
   Graph graph;
   graph.name = text(from.name());
-  for (std::uint32_t i = 0; from.values() != nullptr && i < from.values()->size(); ++i) {
-    graph.values.push_back(value_of(*from.values()->Get(i)));
-  }
-  for (std::uint32_t i = 0; from.nodes() != nullptr && i < from.nodes()->size(); ++i) {
-    graph.nodes.push_back(node_of(*from.nodes()->Get(i)));
-  }
+  for_each(from.values(),
+           [&](const wire::Value& value, std::size_t) { graph.values.push_back(value_of(value)); });
+  for_each(from.nodes(),
+           [&](const wire::Node& node, std::size_t) { graph.nodes.push_back(node_of(node)); });
   graph.inputs = numbers(from.inputs());
   graph.outputs = numbers(from.outputs());
   for (const std::vector<ValueId>* list : {&graph.inputs, &graph.outputs}) {

@@ -7,30 +7,16 @@
 #include "package_generated.h"
 #include "workloads/package/format.h"
 #include "workloads/package/mapping.h"
+#include "workloads/wire.h"
 
 namespace steppe::package {
 namespace {
 
 using ByteSpan = std::span<const std::uint8_t>;
 
-std::string text(const flatbuffers::String* string) { return string ? string->str() : ""; }
-
-/// Copied as bytes: the verifier does not see to the alignment of a vector's elements.
-template <typename T>
-std::vector<T> numbers(const flatbuffers::Vector<T>* vector) {
-  if (vector == nullptr || vector->size() == 0) return {};
-  std::vector<T> result(vector->size());
-  std::memcpy(result.data(), vector->Data(), result.size() * sizeof(T));
-  return result;
-}
-
-/// Calls `visit(element, index)` for each table of a vector, which may be absent.
-template <typename T>
-void for_each(const flatbuffers::Vector<flatbuffers::Offset<T>>* vector, const auto& visit) {
-  for (flatbuffers::uoffset_t i = 0; vector != nullptr && i < vector->size(); ++i) {
-    visit(*vector->Get(i), i);
-  }
-}
+using steppe::wire::for_each;
+using steppe::wire::numbers;
+using steppe::wire::text;
 
 class Reader {
  public:

@@ -51,18 +51,12 @@ void describe(const net::Net& net, const std::vector<Range>& ranges, LowerReport
   }
 }
 
-std::vector<net::Type> node_types(const graph::Graph& graph, const LowerOptions& options) {
-  std::vector<net::Type> types(graph.nodes.size(), options.precision);
+void check_in_bf16(const graph::Graph& graph, const LowerOptions& options) {
   std::set<std::string> unknown = options.in_bf16;
-  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
-    if (!options.in_bf16.contains(graph.nodes[i].name)) continue;
-    unknown.erase(graph.nodes[i].name);
-    if (options.precision == net::Type::int8) types[i] = net::Type::bf16;
-  }
+  for (const graph::Node& node : graph.nodes) unknown.erase(node.name);
   if (!unknown.empty()) {
     throw ModelError("there is no node '{}' to keep in bf16", *unknown.begin());
   }
-  return types;
 }
 
 /// The ranges of a table, by value; every value that has a tensor has to be in it.
@@ -85,7 +79,17 @@ std::vector<Range> given_ranges(const graph::Graph& graph, const Layout& layout,
 
 }  // namespace
 
+std::vector<net::Type> node_types(const graph::Graph& graph, const LowerOptions& options) {
+  std::vector<net::Type> types(graph.nodes.size(), options.precision);
+  if (options.precision != net::Type::int8) return types;
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    if (options.in_bf16.contains(graph.nodes[i].name)) types[i] = net::Type::bf16;
+  }
+  return types;
+}
+
 net::Net lower(const graph::Graph& graph, const LowerOptions& options, LowerReport* report) {
+  check_in_bf16(graph, options);
   const std::vector<net::Type> types = node_types(graph, options);
   const std::vector<Step> steps = fuse(graph, types);
   Layout layout = lay_out(graph, steps, options.precision);

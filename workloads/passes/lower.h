@@ -65,6 +65,9 @@ struct LowerReport {
   bool random_samples = false;          ///< drawn from the seed
 };
 
+/// What each node computes in.
+std::vector<net::Type> node_types(const graph::Graph& graph, const LowerOptions& options);
+
 /// Fuses, lays out, prunes, calibrates and quantises; the result has passed net::check. The same
 /// arguments give the same network. Throws ModelError naming node, operator and what would be
 /// right.

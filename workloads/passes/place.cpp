@@ -166,14 +166,8 @@ class Placer {
   /// Whether the card takes its part; otherwise notes which node it does not take, and why.
   std::optional<std::size_t> try_card(const Graph& card) {
     if (card.nodes.empty()) return {};
-    std::vector<net::Type> types;
-    for (const Node& node : card.nodes) {
-      types.push_back(options_.in_bf16.contains(node.name) && options_.precision == net::Type::int8
-                          ? net::Type::bf16
-                          : options_.precision);
-    }
     try {
-      lay_out(card, fuse(card, types), options_.precision);
+      lay_out(card, fuse(card, node_types(card, options_)), options_.precision);
       return {};
     } catch (const UnsupportedNode& error) {
       const bool states =

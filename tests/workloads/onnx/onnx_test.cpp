@@ -2,7 +2,6 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
@@ -11,54 +10,17 @@
 #include <map>
 #include <sstream>
 
-#include "models/base/error.h"
+#include "tests/support/model_case.h"
 #include "workloads/graph/float_executor.h"
-#include "workloads/graph/import.h"
-#include "workloads/graph/raw_model.h"
 
 using namespace steppe;
 using namespace steppe::graph;
+using namespace steppe::test;
 namespace fs = std::filesystem;
 
 namespace {
 
 const fs::path root = "/usr/share/libonnx-testdata/data";
-
-struct Case {
-  RawModel model;
-  std::map<std::string, Tensor> inputs;
-  std::vector<Tensor> outputs;
-};
-
-/// The tests store bf16 as the bits of uint16.
-Tensor as_type(Tensor tensor, DataType type) {
-  if (type != DataType::bf16 || tensor.type != DataType::uint16) return tensor;
-  std::vector<double> elements;
-  for (const std::int64_t bits : tensor.int64) {
-    elements.push_back(double{std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16U)});
-  }
-  return make_tensor(type, tensor.shape, elements);
-}
-
-std::vector<Tensor> read_all(const fs::path& folder, const std::string& kind) {
-  std::vector<Tensor> result;
-  for (int i = 0; fs::exists(folder / fmt::format("{}_{}.pb", kind, i)); ++i) {
-    result.push_back(read_tensor(folder / fmt::format("{}_{}.pb", kind, i)));
-  }
-  return result;
-}
-
-Case read_case(const fs::path& test) {
-  Case c;
-  c.model = read_onnx(test / "model.onnx", false);
-  const std::vector<Tensor> inputs = read_all(test / "test_data_set_0", "input");
-  if (inputs.size() > c.model.inputs.size()) throw ModelError("an input is an initialiser as well");
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    c.inputs[c.model.inputs[i].name] = as_type(inputs[i], c.model.inputs[i].type);
-  }
-  c.outputs = read_all(test / "test_data_set_0", "output");
-  return c;
-}
 
 /// The tolerances of ONNX's own runner for fp32; one unit in the last place or two for the short
 /// types; integers exactly.
@@ -85,10 +47,7 @@ std::string difference(const Tensor& got, const Tensor& expected) {
   return {};
 }
 
-/// What stays an input: everything, what is no list of integers, or nothing.
-enum class Fixing { none, integers, all };
-
-std::string run(const fs::path& test, const Case& c, Fixing fixing) {
+std::string run(const fs::path& test, const ModelCase& c, Fixing fixing) {
   ImportOptions options;
   options.exact_types = true;
   std::map<std::string, Tensor> fed;
@@ -96,8 +55,7 @@ std::string run(const fs::path& test, const Case& c, Fixing fixing) {
     const auto given = c.inputs.find(input.name);
     if (given == c.inputs.end()) throw ModelError("no data for '{}'", input.name);
     const Tensor& tensor = given->second;
-    const bool shapes = !is_real(tensor.type) && tensor.shape.size() < 2;
-    if (fixing == Fixing::all || (fixing == Fixing::integers && shapes)) {
+    if (is_fixed(tensor, fixing)) {
       options.fixed[input.name] = tensor;
       continue;
     }
