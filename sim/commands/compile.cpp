@@ -98,7 +98,7 @@ std::vector<graph::Tensor> real_outputs(const graph::Graph& graph, graph::FloatE
 /// What the card has to make of its inputs.
 std::vector<graph::Tensor> card_outputs(const package::Package& package,
                                         reference::Executor& executor,
-                                        std::vector<graph::Tensor> inputs) {
+                                        const std::vector<graph::Tensor>& inputs) {
   std::vector<std::vector<float>> by_port;
   by_port.reserve(inputs.size());
   for (const graph::Tensor& input : inputs) by_port.push_back(as_floats(input));
@@ -130,7 +130,7 @@ References compute_references(const graph::Graph& graph, const net::Net& network
     for (std::size_t i = 0; i < inputs.size(); ++i) user.push_back(samples.input(i, run));
     HostProgram::Frame frame = host.before(std::move(user));
     std::vector<graph::Tensor> card;
-    if (executor) card = card_outputs(package, *executor, std::move(frame.card));
+    if (executor) card = card_outputs(package, *executor, frame.card);
     const auto compiled = host.after(std::move(frame), std::move(card));
     const auto real = real_outputs(graph, float_executor, run_inputs(inputs, samples, run));
     for (std::size_t i = 0; i < real.size(); ++i) {

@@ -123,7 +123,8 @@ Ended execute(const std::string& command, const fs::path& folder) {
 
 class Runner {
  public:
-  Runner(fs::path steppe, fs::path folder) : steppe_(std::move(steppe)), folder_(folder) {
+  Runner(fs::path steppe, fs::path folder)
+      : steppe_(std::move(steppe)), folder_(std::move(folder)) {
     fs::create_directories(folder_);
   }
 
