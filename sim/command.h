@@ -25,6 +25,7 @@ struct Command {
 
 int compile_command(const std::vector<std::string>& arguments);
 int calibrate_command(const std::vector<std::string>& arguments);
+int prune_command(const std::vector<std::string>& arguments);
 int check_command(const std::vector<std::string>& arguments);
 int disasm_command(const std::vector<std::string>& arguments);
 int asm_command(const std::vector<std::string>& arguments);

@@ -10,6 +10,7 @@
 #include "models/base/param.h"
 #include "sim/calibration_table.h"
 #include "sim/files.h"
+#include "sim/pruning_table.h"
 #include "workloads/graph/float_executor.h"
 
 namespace steppe::sim {
@@ -17,28 +18,16 @@ namespace {
 
 using Strings = std::vector<std::string>;
 
-net::Sparsity parse_sparsity(const std::string& text) {
-  const Strings ratios{"1", "2", "4", "8", "16", "32"};
-  if (std::ranges::find(ratios, text) != ratios.end()) {
-    return net::balanced(static_cast<std::uint32_t>(std::stoul(text)));
+/// One ratio for all layers, or a table.
+passes::Pruning parse_pruning(const std::string& sparsity, const std::string& method) {
+  passes::Pruning pruning{.method = passes::parse_prune_method(method)};
+  if (sparsity.ends_with(".yaml")) {
+    pruning.ratio = {};
+    pruning.layers = read_pruning_table(sparsity).layers;
+  } else {
+    pruning.ratio = passes::parse_ratio("--sparsity", sparsity);
   }
-  const std::string unstructured = "unstructured:";
-  if (text.starts_with(unstructured)) {
-    const double share =
-        detail::parse_number(text.substr(unstructured.size()), "", "--sparsity " + text);
-    if (share > 0 && share < 1) {
-      return {.encoding = numerics::Encoding::bitmap, .density = share};
-    }
-  } else if (text.ends_with(":32")) {
-    const std::uint64_t kept = parse_whole("--sparsity " + text, text.substr(0, text.size() - 3));
-    if (kept >= 1 && kept < numerics::block) {
-      return {.encoding = numerics::Encoding::indexed, .kept = static_cast<std::uint32_t>(kept)};
-    }
-  }
-  throw ConfigError(
-      "--sparsity {}: 1, 2, 4, 8, 16, 32, N:32 with N from 1 to 31, or unstructured:SHARE with a "
-      "share between 0 and 1 are right",
-      text);
+  return pruning;
 }
 
 net::Type parse_precision(const std::string& text) {
@@ -54,11 +43,15 @@ void check_used(const std::string& model, const options::variables_map& values) 
   const auto given = [&](const char* option) {
     return values.count(option) != 0 && !values[option].defaulted();
   };
-  for (const char* option : {"calibrate", "calibration"}) {
-    if (given(option) && values["precision"].as<std::string>() != "int8") {
-      throw ConfigError("--{} sets ranges of int8; --precision {} has none", option,
-                        values["precision"].as<std::string>());
-    }
+  const auto precision = values["precision"].as<std::string>();
+  if (precision != "int8" && given("calibration")) {
+    throw ConfigError("--calibration sets ranges of int8; --precision {} has none", precision);
+  }
+  if (precision != "int8" && given("calibrate") && values["pruning"].as<std::string>() != "obs") {
+    throw ConfigError(
+        "--calibrate sets ranges of int8 and guides --pruning obs; --precision {} "
+        "without it has no use for inputs",
+        precision);
   }
   for (const char* option : {"bind", "fix"}) {
     if (zoo && given(option)) {
@@ -104,9 +97,13 @@ std::map<std::string, graph::Tensor> run_inputs(const std::vector<Signature>& in
 
 void ModelArguments::describe(options::options_description& described) {
   auto add = described.add_options();
-  add("sparsity", options::value(&sparsity_text_)->default_value("16"),
+  add("sparsity", options::value(&sparsity_)->default_value("16"),
       "1, 2, 4, 8, 16 or 32: one weight in so many is kept; N:32: N in each block of 32; "
-      "unstructured:SHARE: the largest, wherever they are");
+      "unstructured:SHARE: the largest, wherever they are; keep: those that are not zero; "
+      "FILE.yaml: a ratio for each layer, as `prune` writes it");
+  add("pruning", options::value(&pruning_)->default_value("magnitude"),
+      "which weights stay: magnitude: the largest; obs: those that matter most for the inputs of "
+      "--calibrate, made up for those that go");
   add("precision", options::value(&precision_text_)->default_value("int8"),
       "int8, bf16, or fp32: products of bf16, all else fp32");
   add("calibrate", options::value(&calibrate_),
@@ -133,7 +130,7 @@ void ModelArguments::finish(const options::variables_map& values) {
   };
   model_.batch = narrowed("batch", batch_);
   model_.context = narrowed("context", context_);
-  sparsity_ = parse_sparsity(sparsity_text_);
+  prune_ = parse_pruning(sparsity_, pruning_);
   precision_ = parse_precision(precision_text_);
   check_used(model_.model, values);
   if (!reads_table()) passes::parse_method(calibration_);
@@ -147,11 +144,14 @@ void ModelArguments::finish(const options::variables_map& values) {
 
 bool ModelArguments::reads_table() const { return calibration_.ends_with(".yaml"); }
 
-/// Inputs of the card's part: the model's, or what the host makes of them.
-std::vector<passes::Sample> ModelArguments::samples(const PlacedModel& model) const {
-  if (calibrate_.empty()) return {};
+bool ModelArguments::wants_samples() const {
+  return !reads_table() || prune_.method == passes::PruneMethod::obs;
+}
+
+std::vector<passes::Sample> card_samples(const PlacedModel& model,
+                                         const std::map<std::string, std::string>& files) {
   const std::vector<Signature> inputs = input_signatures(model.graph);
-  const Samples loaded = load_samples(inputs, calibration_files(calibrate_, inputs), 1, 1, 1);
+  const Samples loaded = load_samples(inputs, files, 1, 1, 1);
   const bool hosted = model.parts.hosted();
   std::optional<graph::FloatExecutor> before;
   if (hosted) before.emplace(model.parts.before);
@@ -176,7 +176,7 @@ std::vector<passes::Sample> ModelArguments::samples(const PlacedModel& model) co
 PlacedModel ModelArguments::place() const {
   PlacedModel model;
   model.graph = load_model(model_);
-  model.lowering = {.sparsity = sparsity_, .precision = precision_};
+  model.lowering = {.pruning = prune_, .precision = precision_};
   if (reads_table()) {
     CalibrationTable table = read_table(calibration_);
     model.lowering.ranges = std::move(table.ranges);
@@ -185,7 +185,10 @@ PlacedModel ModelArguments::place() const {
     model.lowering.method = passes::parse_method(calibration_);
   }
   model.parts = passes::place(model.graph, model.lowering);
-  model.lowering.samples = samples(model);
+  if (!calibrate_.empty()) {
+    model.lowering.samples =
+        card_samples(model, calibration_files(calibrate_, input_signatures(model.graph)));
+  }
   return model;
 }
 

@@ -28,7 +28,12 @@ struct PlacedModel {
   passes::LowerOptions lowering;
 };
 
-/// The options by which `compile` and `calibrate` take a model and its numbers.
+/// The inputs of the card's part, the model's or what the host makes of them, for the samples in
+/// `files` (name to .npy). Throws as `load_samples`.
+std::vector<passes::Sample> card_samples(const PlacedModel& model,
+                                         const std::map<std::string, std::string>& files);
+
+/// The options by which `compile`, `calibrate` and `prune` take a model and its numbers.
 class ModelArguments {
  public:
   void describe(options::options_description& described);
@@ -39,16 +44,16 @@ class ModelArguments {
   [[nodiscard]] const ModelOptions& model() const { return model_; }
   [[nodiscard]] net::Type precision() const { return precision_; }
   [[nodiscard]] const std::string& method() const { return calibration_; }
-  [[nodiscard]] bool reads_table() const;  ///< ranges come from a file
+  [[nodiscard]] const std::string& pruning_method() const { return pruning_; }
+  [[nodiscard]] bool reads_table() const;    ///< ranges come from a file
+  [[nodiscard]] bool wants_samples() const;  ///< to set ranges or to guide the pruning
   [[nodiscard]] PlacedModel place() const;
 
  private:
-  [[nodiscard]] std::vector<passes::Sample> samples(const PlacedModel& model) const;
-
   ModelOptions model_;
-  net::Sparsity sparsity_;
+  passes::Pruning prune_;
   net::Type precision_ = net::Type::int8;
-  std::string sparsity_text_, precision_text_, calibration_, weights_;
+  std::string sparsity_, pruning_, precision_text_, calibration_, weights_;
   std::vector<std::string> calibrate_, bindings_, fixed_;
   Whole batch_, context_;
 };

@@ -18,6 +18,8 @@ const std::vector<Command>& commands() {
       {"compile", "turns a model into a shard package", compile_command},
       {"calibrate", "finds the ranges of a model's activations and the error of each layer",
        calibrate_command},
+      {"prune", "measures what pruning costs each layer, and finds ratios under a budget",
+       prune_command},
       {"check", "judges a package without running it", check_command},
       {"disasm", "prints the command streams of a package", disasm_command},
       {"asm", "makes a package from such a print", asm_command},

@@ -52,7 +52,7 @@ std::optional<CompileOptions> parse(const Strings& arguments) {
     return {};
   }
   compile.model.finish(values);
-  if (compile.model.reads_table() && values.count("calibrate") != 0) {
+  if (!compile.model.wants_samples() && values.count("calibrate") != 0) {
     throw ConfigError("--calibrate sets ranges that the table of --calibration holds already");
   }
   if (compile.partition != "auto" && compile.partition != "pipeline") {

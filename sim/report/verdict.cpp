@@ -55,6 +55,18 @@ Verdict compare(const std::string& name, const npy::Array& expected, const npy::
                       number(got, first))};
 }
 
+npy::Array top1(const npy::Array& outputs) {
+  const std::uint64_t samples = outputs.shape.empty() ? 1 : outputs.shape.front();
+  const std::size_t classes = outputs.reals.size() / std::max<std::uint64_t>(samples, 1);
+  npy::Array result{.type = npy::Type::int64, .shape = {samples}};
+  for (std::size_t sample = 0; sample < samples; ++sample) {
+    const auto begin = outputs.reals.begin() + static_cast<std::ptrdiff_t>(sample * classes);
+    result.integers.push_back(
+        std::max_element(begin, begin + static_cast<std::ptrdiff_t>(classes)) - begin);
+  }
+  return result;
+}
+
 double top1_accuracy(const npy::Array& outputs, const npy::Array& labels,
                      const std::string& labels_file) {
   if (outputs.shape.empty() || !npy::is_real(outputs.type)) {
@@ -66,12 +78,10 @@ double top1_accuracy(const npy::Array& outputs, const npy::Array& labels,
   if (expected.size() != samples) {
     throw ConfigError("{}: {} labels for {} samples", labels_file, expected.size(), samples);
   }
-  const std::size_t classes = outputs.reals.size() / samples;
+  const npy::Array best = top1(outputs);
   std::size_t right = 0;
   for (std::size_t sample = 0; sample < samples; ++sample) {
-    const auto begin = outputs.reals.begin() + static_cast<std::ptrdiff_t>(sample * classes);
-    const auto best = std::max_element(begin, begin + static_cast<std::ptrdiff_t>(classes)) - begin;
-    if (static_cast<float>(best) == expected[sample]) ++right;
+    if (static_cast<float>(best.integers[sample]) == expected[sample]) ++right;
   }
   return static_cast<double>(right) / static_cast<double>(samples);
 }

@@ -18,6 +18,9 @@ struct Verdict {
 /// Equal bit for bit and in shape; the detail names the first element that differs.
 Verdict compare(const std::string& name, const npy::Array& expected, const npy::Array& got);
 
+/// Where the largest element of each sample is, of outputs [samples, …].
+npy::Array top1(const npy::Array& outputs);
+
 /// Share of the samples whose largest output is at their label. `outputs` is [samples, …]; throws
 /// ConfigError where the labels are not one number for each sample.
 double top1_accuracy(const npy::Array& outputs, const npy::Array& labels,

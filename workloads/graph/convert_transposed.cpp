@@ -41,6 +41,7 @@ void set_output(const Context& c, Axis& axis, std::size_t i, std::size_t rank) {
   }
   if (c.given("output_shape") || same) {
     const Shape shape = c.integers("output_shape", none);
+    if (shape.size() < rank) c.fail("an output_shape of {} for {} spatial axes", text(shape), rank);
     axis.out = c.given("output_shape") ? shape.at(shape.size() - rank + i) : axis.in * axis.stride;
     const std::int64_t total = std::max<std::int64_t>(full - axis.out, 0);
     axis.begin = automatic == "SAME_UPPER" ? total / 2 : total - total / 2;

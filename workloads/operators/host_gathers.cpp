@@ -106,7 +106,7 @@ struct Slices {
   Slices(const HostCall& call, std::size_t batches) {
     const Shape& data = call.shape(0);
     const Shape& shape = call.shape(1);
-    if (shape.empty() || shape.size() < batches) call.fail("indices of {}", text(shape));
+    if (shape.size() <= batches) call.fail("indices of {}", text(shape));
     const auto depth = static_cast<std::size_t>(shape.back());
     if (batches + depth > data.size() || depth == 0)
       call.fail("indices {} for {}", text(shape), text(data));

@@ -186,8 +186,8 @@ void conv_transpose(HostCall& call) {
   const Shape given = call.integers("output_shape", {});
   const std::string mode = call.string("auto_pad", "NOTSET");
   if (strides.size() != axes || dilations.size() != axes || extra.size() != axes ||
-      pads.size() != 2 * axes) {
-    call.fail("strides, dilations or pads do not fit {} axes", axes);
+      pads.size() != 2 * axes || (!given.empty() && given.size() < axes)) {
+    call.fail("strides, dilations, pads or output_shape do not fit {} axes", axes);
   }
   Shape to{xs[0], ws[1] * group};
   for (std::size_t i = 0; i < axes; ++i) {

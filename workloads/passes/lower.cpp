@@ -93,20 +93,21 @@ net::Net lower(const graph::Graph& graph, const LowerOptions& options, LowerRepo
   const std::vector<net::Type> types = node_types(graph, options);
   const std::vector<Step> steps = fuse(graph, types);
   Layout layout = lay_out(graph, steps, options.precision);
-  graph::Graph pruned = graph;
-  prune(pruned, steps, layout, options.sparsity);
-  std::vector<Range> ranges(layout.net.tensors.size());
   const bool timing = options.timing_only || lacks_data(graph);
   const bool drawn = options.samples.empty();
+  std::vector<Sample> drawn_samples;
+  if (drawn && !timing) drawn_samples.push_back(random_sample(graph, options.seed));
+  const std::vector<Sample>& samples = drawn ? drawn_samples : options.samples;
+  graph::Graph pruned = graph;
+  Pruning pruning = options.pruning;
+  if (timing) pruning.method = PruneMethod::magnitude;  // samples and values may be missing
+  prune(pruned, steps, layout, pruning, samples);
+  std::vector<Range> ranges(layout.net.tensors.size());
   std::vector<Range> values;
   if (!timing) {
     if (options.precision == net::Type::int8) {
-      values =
-          options.ranges.empty()
-              ? calibrate(pruned,
-                          drawn ? std::vector{random_sample(graph, options.seed)} : options.samples,
-                          options.method)
-              : given_ranges(graph, layout, options.ranges);
+      values = options.ranges.empty() ? calibrate(pruned, samples, options.method)
+                                      : given_ranges(graph, layout, options.ranges);
     }
     ranges = set_quantisations(layout, values);
     quantise(pruned, steps, values, layout);

@@ -10,20 +10,22 @@
 #include "workloads/graph/graph.h"
 #include "workloads/net/net.h"
 #include "workloads/passes/calibrate.h"
+#include "workloads/passes/prune.h"
 #include "workloads/passes/view.h"
 
 /// From a float graph to the quantised network of the card.
 namespace steppe::passes {
 
 struct LowerOptions {
-  net::Sparsity sparsity = net::balanced(16);  ///< that weights are pruned to
+  Pruning pruning;
   /// What layers compute in: int8, bf16, or fp32, where products take bf16 operands.
   net::Type precision = net::Type::int8;
   /// Nodes that compute in bf16 instead of int8, by name.
   std::set<std::string> in_bf16;
   /// Ranges of values by name, in place of those that samples show.
   std::map<std::string, Range> ranges;
-  /// Inputs whose activations set the scales; drawn from `seed` where there are none.
+  /// Inputs whose activations set the scales and guide the pruning; drawn from `seed` where there
+  /// are none.
   std::vector<Sample> samples;
   RangeMethod method;
   std::uint64_t seed = 1;

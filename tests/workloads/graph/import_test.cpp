@@ -305,6 +305,21 @@ TEST_CASE("what is wrong is named") {
   check_fails(old, "operator set 5");
 }
 
+TEST_CASE("too few extents and too few axes are named") {
+  Model transposed;
+  transposed.input("x", {1, 1, 3, 3}).output("y").reals("w", {1, 2, 3, 3}, Reals(18, 1));
+  set(transposed.node("ConvTranspose", {"x", "w"}, {"y"}), "output_shape", Dims{10});
+  for (const bool exact_types : {false, true}) {  // the card's and the host's operator
+    ImportOptions options;
+    options.exact_types = exact_types;
+    check_fails(transposed, "output_shape", options);
+  }
+  Model gather;
+  gather.input("x", {2, 3}).output("y").integers("i", {1}, {0});
+  set(gather.node("GatherND", {"x", "i"}, {"y"}), "batch_dims", std::int64_t{1});
+  check_fails(gather, "indices of [1]");
+}
+
 TEST_CASE("hostile extents are refused before anything is allocated") {
   Model dims;
   dims.input("x", {std::int64_t{1} << 40, std::int64_t{1} << 40}).output("y");

@@ -139,8 +139,10 @@ TEST_CASE("a transposed convolution compiles to the card's layers") {
   for (int i = 0; i < 20; ++i) {
     const Case c = draw_case(random);
     const Graph graph = imported(c);
-    const net::Net network =
-        passes::lower(graph, {.sparsity = net::balanced(1), .samples = {{{"x", c.x}}}});
+    passes::LowerOptions options;
+    options.pruning.ratio = net::balanced(1);
+    options.samples = {{{"x", c.x}}};
+    const net::Net network = passes::lower(graph, options);
     reference::Executor executor(network);
     const std::vector<float> got = executor.run({c.x}).at(0);
     const Reals wanted = scattered(c);

@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <iterator>
 #include <map>
 #include <string>
@@ -102,9 +103,11 @@ int main(int argc, char** argv) {
   const auto path = std::filesystem::temp_directory_path() /
                     fmt::format("steppe_import_fuzz_{}_{}.onnx", ::getpid(), seed);
   long taken = 0;
+  std::size_t digest = 0;  // tells runs apart: of all mutations, in order
   for (long i = 0; i < count; ++i) {
     Random random(seed * 0x100000001b3U + static_cast<std::uint64_t>(i));
     const std::string bytes = mutated(files[random.below(files.size())], random);
+    digest = digest * 31 + std::hash<std::string>{}(bytes);
     std::ofstream(path, std::ios::binary) << bytes;
     try {
       import_and_run(path, random.below(2) == 0);
@@ -117,6 +120,7 @@ int main(int argc, char** argv) {
     }
   }
   std::filesystem::remove(path);
-  fmt::print("{} mutations: {} taken, {} refused\n", count, taken, count - taken);
+  fmt::print("{} mutations: {} taken, {} refused; digest {:016x}\n", count, taken, count - taken,
+             digest);
   return 0;
 }

@@ -39,7 +39,7 @@ double quality(const graph::Graph& graph, const net::Net& net, const Sample& sam
 
 double quality(const graph::Graph& graph) {
   LowerOptions options;
-  options.sparsity = net::balanced(1);
+  options.pruning.ratio = net::balanced(1);
   return quality(graph, lower(graph, options), random_sample(graph, options.seed));
 }
 
@@ -58,7 +58,7 @@ TEST_CASE("numbers of a dense layer worked out by hand") {
   const ValueId y = b.node("MatMul", {x, w}, {1, 2});
   const ValueId out = b.node("Add", {y, b.constant("b", {2}, {0.1F, -0.2F})}, {1, 2});
   LowerOptions options;
-  options.sparsity = net::balanced(1);
+  options.pruning.ratio = net::balanced(1);
   options.samples = {{{"x", {1.27F, -1.0F}}}};
   LowerReport report;
   const net::Net net = lower(b.finish({out}), options, &report);
@@ -85,7 +85,7 @@ TEST_CASE("Clip becomes bounds, a channel without weights gets scale 1") {
   const ValueId y = b.node("MatMul", {x, b.constant("w", {1, 2}, {1.0F, 0.0F})}, {1, 2});
   const ValueId out = b.node("Clip", {y, b.scalar(-0.5F), b.scalar(2.0F)}, {1, 2});
   LowerOptions options;
-  options.sparsity = net::balanced(1);
+  options.pruning.ratio = net::balanced(1);
   options.samples = {{{"x", {4.0F}}}};
   const net::Net net = lower(b.finish({out}), options);
   const auto& conv = std::get<net::Conv>(net.layers.at(0).op);

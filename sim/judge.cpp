@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/judge.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "sim/report/verdict.h"
+#include "sim/samples.h"
+#include "workloads/graph/float_executor.h"
+#include "workloads/reference/executor.h"
+
+namespace steppe::sim {
+namespace {
+
+double decibels(const npy::Array& wanted, const npy::Array& got) {
+  double signal = 0, noise = 0;
+  for (std::size_t i = 0; i < wanted.reals.size(); ++i) {
+    const double difference = double{wanted.reals[i]} - double{got.reals[i]};
+    signal += double{wanted.reals[i]} * double{wanted.reals[i]};
+    noise += difference * difference;
+  }
+  if (noise == 0) return std::numeric_limits<double>::infinity();
+  return 10 * std::log10(signal / noise);
+}
+
+}  // namespace
+
+Judge::Judge(const graph::Graph& graph, std::vector<passes::Sample> samples,
+             std::optional<npy::Array> labels, const std::string& labels_file)
+    : graph_(graph),
+      samples_(std::move(samples)),
+      outputs_(graph.outputs.size()),
+      labelled_(labels.has_value()) {
+  graph::FloatExecutor executor(graph);
+  for (const passes::Sample& sample : samples_) {
+    executor.run(sample);
+    for (std::size_t i = 0; i < outputs_.size(); ++i) {
+      append_run(array_of(executor.tensor(graph.outputs[i])), outputs_[i]);
+    }
+  }
+  labels_ = labels ? std::move(*labels) : top1(outputs_.front());
+  float_right_ = top1_accuracy(outputs_.front(), labels_, labels_file);
+}
+
+Quality Judge::operator()(const net::Net& network) const {
+  reference::Executor executor(network);
+  std::vector<npy::Array> outputs(outputs_.size());
+  for (const passes::Sample& sample : samples_) {
+    std::vector<std::vector<float>> inputs;
+    for (const net::Port& port : network.inputs) inputs.push_back(sample.at(port.name));
+    const std::vector<std::vector<float>> results = executor.run(inputs);
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      const net::Port& port = network.outputs[i];
+      append_run({.type = npy::Type::fp32, .shape = port.dims, .reals = results[i]}, outputs[i]);
+    }
+  }
+  Quality quality{.decibels = std::numeric_limits<double>::infinity(),
+                  .right = top1_accuracy(outputs.front(), labels_, "labels")};
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    quality.decibels = std::min(quality.decibels, decibels(outputs_[i], outputs[i]));
+  }
+  return quality;
+}
+
+}  // namespace steppe::sim
