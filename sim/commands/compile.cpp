@@ -38,7 +38,8 @@ std::optional<CompileOptions> parse(const Strings& arguments) {
       "preset or YAML file to compile for");
   add("set", options::value(&compile.settings), "path=value: a parameter of the target");
   add("partition", options::value(&compile.partition)->default_value("auto"),
-      "auto or pipeline: layers in a row on each chip");
+      "pipeline: layers in a row on each chip; tensor: all chips take part in each layer; mixed:N: "
+      "stages of N chips; auto: the best by estimate");
   add("timing-only", options::bool_switch(&compile.timing_only), "leave the weights' values out");
   add("reference", options::value(&compile.reference),
       "DIR: write what the card has to return for --input, and the float model's answer");
@@ -55,9 +56,7 @@ std::optional<CompileOptions> parse(const Strings& arguments) {
   if (!compile.model.wants_samples() && values.count("calibrate") != 0) {
     throw ConfigError("--calibrate sets ranges that the table of --calibration holds already");
   }
-  if (compile.partition != "auto" && compile.partition != "pipeline") {
-    throw ConfigError("--partition {}: this version knows auto and pipeline", compile.partition);
-  }
+  schedule::parse_partition(compile.partition);
   return compile;
 }
 
@@ -179,6 +178,10 @@ void print_card(const package::Package& package, const passes::LowerReport& lowe
   if (lowered.random_samples && !package.timing_only) {
     fmt::print("calibration        inputs drawn from a seed; --calibrate gives real ones\n");
   }
+  if (report.chips_a_stage > 1) {
+    fmt::print("partition          stages of {} chips, which share each product\n",
+               report.chips_a_stage);
+  }
   for (const schedule::ShardReport& shard : report.shards) {
     fmt::print(
         "chip {}             {} layers, '{}' to '{}'; {:.2f} MB of weights, {:.2f} MB of them stay "
@@ -191,9 +194,8 @@ void print_card(const package::Package& package, const passes::LowerReport& lowe
 
 /// What the compiler makes of a placed model.
 struct CardPart {
-  net::Net network;  ///< empty where the host does everything
   passes::LowerReport lowered;
-  schedule::Report report;
+  schedule::Report report;  ///< its network is empty where the host does everything
   package::Package package;
   std::vector<std::uint8_t> before, after;  ///< host shards, which the package points to
 };
@@ -207,10 +209,12 @@ CardPart compile_card(const CompileOptions& compile, const PlacedModel& model,
     part.package = schedule::empty_package(model.graph.name, target);
     part.package.batch = compile.model.model().batch;
   } else {
-    part.network = passes::lower(model.parts.card, lowering, &part.lowered);
-    const bool timing_only = compile.timing_only || holds_shapes_only(part.network);
+    const net::Net network = passes::lower(model.parts.card, lowering, &part.lowered);
     part.package = schedule::compile(
-        part.network, target, {.batch = compile.model.model().batch, .timing_only = timing_only},
+        network, target,
+        {.batch = compile.model.model().batch,
+         .timing_only = compile.timing_only || holds_shapes_only(network),
+         .partition = schedule::parse_partition(compile.partition)},
         &part.report);
   }
   if (model.parts.hosted()) {
@@ -248,7 +252,7 @@ int compile_command(const Strings& arguments) {
   HostProgram host(package);
   std::optional<References> references;
   if (samples) {
-    references = compute_references(model.graph, card.network, package, host, *samples);
+    references = compute_references(model.graph, card.report.network, package, host, *samples);
   }
   if (!package.shards.empty()) print_card(package, card.lowered, card.report);
   print_host(model, host, machine.processors());

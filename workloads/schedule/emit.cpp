@@ -18,11 +18,11 @@ namespace {
 
 using isa::QueueKind;
 
-/// The chip's semaphores by what they are for. Those of transfers are the same on both chips and
-/// count down from the last; all others are taken from 0 on as they are needed.
+/// The chip's semaphores by what they are for. Those that other chips give to count down from the
+/// last, two for each chip; all others are taken from 0 on as they are needed.
 class Semaphores {
  public:
-  explicit Semaphores(std::size_t transfers) : transfers_(transfers) {}
+  explicit Semaphores(std::uint32_t chips) : chips_(chips) {}
 
   /// One operation of a cluster's queue behind one of another queue.
   std::uint32_t order(std::uint32_t cluster, QueueKind first, QueueKind then) {
@@ -37,33 +37,36 @@ class Semaphores {
   std::uint32_t arrived(std::uint32_t cluster) { return number(Use::arrived, cluster); }
   std::uint32_t sent(std::uint32_t cluster) { return number(Use::sent, cluster); }
 
-  /// On the sending chip: the staging buffer is free; the clusters' rows are ready.
-  std::uint32_t credit(std::uint32_t transfer) const { return of_transfer(transfer, 0); }
-  std::uint32_t ready(std::uint32_t transfer) const { return of_transfer(transfer, 1); }
-  /// On the receiving chip: the tensor is in the staging buffer; the clusters have taken it.
-  std::uint32_t data(std::uint32_t transfer) const { return of_transfer(transfer, 0); }
-  std::uint32_t taken(std::uint32_t transfer) const { return of_transfer(transfer, 1); }
+  /// The rows of a cluster that are next to be sent are ready; it has taken those that came.
+  std::uint32_t ready(std::uint32_t cluster) { return number(Use::ready, cluster); }
+  std::uint32_t taken(std::uint32_t cluster) { return number(Use::taken, cluster); }
+
+  /// Given by another chip: it has taken what was sent to it, a staging buffer is free; and: the
+  /// next tensor from it is in its staging buffer. As tensors are taken in the order sent, counts
+  /// say which.
+  std::uint32_t credit(std::uint32_t chip) const { return of_chip(chip, 0); }
+  std::uint32_t data(std::uint32_t chip) const { return of_chip(chip, 1); }
 
  private:
-  enum class Use : std::uint8_t { order, barrier, tile_full, tile_free, arrived, sent };
+  enum class Use : std::uint8_t { order, barrier, tile_full, tile_free, arrived, sent, ready, taken };
 
   std::uint32_t number(Use use, std::uint32_t index, std::uint32_t which = 0) {
     const auto next = static_cast<std::uint32_t>(numbers_.size());
     const auto [found, fresh] = numbers_.try_emplace({use, index, which}, next);
-    if (fresh && next + 1 + 2 * transfers_ > isa::no_semaphore) {
+    if (fresh && next + 1 + 2 * chips_ > isa::no_semaphore) {
       throw ModelError(
-          "the chip has {} semaphores, too few for {} tensors that pass from chip to chip and the "
-          "order within its clusters; fewer chips or clusters would do",
-          isa::no_semaphore, transfers_);
+          "the chip has {} semaphores, too few for the order within its clusters; fewer clusters "
+          "would do",
+          isa::no_semaphore);
     }
     return found->second;
   }
-  std::uint32_t of_transfer(std::uint32_t transfer, std::uint32_t which) const {
-    STEPPE_CHECK(transfer < transfers_);
-    return isa::no_semaphore - 1 - (2 * transfer + which);
+  [[nodiscard]] std::uint32_t of_chip(std::uint32_t chip, std::uint32_t which) const {
+    STEPPE_CHECK(chip < chips_);
+    return isa::no_semaphore - 1 - (2 * chip + which);
   }
 
-  std::size_t transfers_;
+  std::uint32_t chips_;
   std::map<std::tuple<Use, std::uint32_t, std::uint32_t>, std::uint32_t> numbers_;
 };
 
@@ -76,13 +79,22 @@ struct Unit {
   std::uint32_t last = 0;
 };
 
+/// One more than the last chip that takes part.
+std::uint32_t chips_of(const std::vector<Transfer>& transfers) {
+  std::uint32_t chips = 1;
+  for (const Transfer& transfer : transfers) {
+    chips = std::max({chips, transfer.from_chip + 1, transfer.to_chip + 1});
+  }
+  return chips;
+}
+
 class Emitter {
  public:
   Emitter(const net::Net& network, const ShardPlan& plan, const std::vector<Transfer>& transfers)
       : network_(network),
         plan_(plan),
         transfers_(transfers),
-        semaphores_(transfers.size()),
+        semaphores_(chips_of(transfers)),
         order_(plan.participants),
         caches_loaded_(plan.participants) {}
 
@@ -205,7 +217,7 @@ void Emitter::receive(const Step& step) {
   const Window& window = plan_.windows.at(step.tensor);
   Stream& stream = run(0, QueueKind::link_receive);
   const std::uint32_t here = stream.add(isa::Sync{}, 0);
-  stream.wait(here, {semaphores_.data(step.transfer)});
+  stream.wait(here, {semaphores_.data(transfers_[step.transfer].from_chip)});
   for (std::uint32_t cluster = 0; cluster < plan_.participants; ++cluster) {
     if (!window.rows[cluster].empty()) stream.signal(here, {semaphores_.arrived(cluster)});
   }
@@ -246,23 +258,21 @@ void Emitter::import_from_host(const Step& step) {
 void Emitter::import_from_chip(const Step& step) {
   const Window& window = plan_.windows.at(step.tensor);
   const Transfer& transfer = transfers_[step.transfer];
-  std::uint32_t readers = 0;
+  Stream& stream = run(0, QueueKind::link_receive);
+  const std::uint32_t here = stream.add(isa::Sync{}, 0);
   for (std::uint32_t cluster = 0; cluster < plan_.participants; ++cluster) {
     const RowRange& rows = window.rows[cluster];
     if (rows.empty()) continue;
-    ++readers;
     isa::Copy copy;
     copy.src_offset =
         address::sram_of(0) + transfer.staging_offset + rows.begin * row_bytes(step.tensor);
     const Unit unit = copy_window(step, copy, cluster, QueueKind::store, rows);
     Stream& leader = run(cluster, QueueKind::store);
     leader.wait(unit.first, {semaphores_.arrived(cluster)});
-    leader.signal(unit.last, {semaphores_.taken(step.transfer)});
+    leader.signal(unit.last, {semaphores_.taken(cluster)});
+    stream.wait(here, {semaphores_.taken(cluster)});
   }
-  Stream& stream = run(0, QueueKind::link_receive);
-  const std::uint32_t here = stream.add(isa::Sync{}, 0);
-  stream.wait(here, {semaphores_.taken(step.transfer), readers});
-  notify_peer(stream, transfer.from_chip, semaphores_.credit(step.transfer));
+  notify_peer(stream, transfer.from_chip, semaphores_.credit(plan_.chip));
 }
 
 /// Fetches the rows that the step reads and that other clusters have.
@@ -466,17 +476,15 @@ void Emitter::send(const Step& step) {
   Stream& stream = run(0, QueueKind::link_send);
   const std::uint32_t begin =
       stream.add(isa::SetBase{base_peer, address::on_chip(transfer.to_chip, 0)}, 0);
-  std::uint32_t senders = 0;
-  std::vector<std::uint32_t> last(plan_.participants);
   for (std::uint32_t cluster = 0; cluster < plan_.participants; ++cluster) {
     const RowRange rows = plan_.owned(network_, step.tensor, cluster);
     if (rows.empty()) continue;
-    ++senders;
     // The cluster's store queue says when the rows are there, and stands for their reader.
     Stream& leader = run(cluster, QueueKind::store);
     const Unit ready = add(cluster, QueueKind::store, isa::Sync{}, 0);
     order(cluster, QueueKind::store, ready, {region(step.tensor, cluster, rows)}, {});
-    leader.signal(ready.last, {semaphores_.ready(step.transfer)});
+    leader.signal(ready.last, {semaphores_.ready(cluster)});
+    stream.wait(begin, {semaphores_.ready(cluster)});
     const Unit sent = add(cluster, QueueKind::store, isa::Sync{}, 0);
     order(cluster, QueueKind::store, sent, {region(step.tensor, cluster, rows)}, {});
     leader.wait(sent.first, {semaphores_.sent(cluster)});
@@ -488,9 +496,8 @@ void Emitter::send(const Step& step) {
     const std::uint32_t number = stream.add(whole(copy, rows.size() * row_bytes(step.tensor)), 0);
     stream.signal(number, {semaphores_.sent(cluster)});
   }
-  stream.wait(begin, {semaphores_.ready(step.transfer), senders});
-  stream.wait(begin, {semaphores_.credit(step.transfer)});
-  notify_peer(stream, transfer.to_chip, semaphores_.data(step.transfer));
+  stream.wait(begin, {semaphores_.credit(transfer.to_chip)});
+  notify_peer(stream, transfer.to_chip, semaphores_.data(plan_.chip));
 }
 
 void Emitter::output(const Step& step) {
@@ -504,7 +511,7 @@ void Emitter::output(const Step& step) {
   }
 }
 
-/// Brings what stays into the SRAM of all clusters, and gives the first credit of each transfer.
+/// Brings what stays into the SRAM of all clusters, and gives the first credits of each chip.
 void Emitter::emit_init() {
   for (const Tile& tile : plan_.tiles) {
     if (!tile.resident) continue;
@@ -513,10 +520,13 @@ void Emitter::emit_init() {
     copy.dst_offset = everywhere(tile.sram_offset);
     init_[{0, QueueKind::load}].add(whole(copy, tile.bytes), tag_of(tile.layer));
   }
-  for (std::uint32_t i = 0; i < transfers_.size(); ++i) {
-    if (transfers_[i].from_chip != plan_.chip) continue;
+  std::map<std::uint32_t, std::uint32_t> credits;  // by chip: as many as there are staging buffers
+  for (const Transfer& transfer : transfers_) {
+    if (transfer.from_chip == plan_.chip) ++credits[transfer.to_chip];
+  }
+  for (const auto& [chip, count] : credits) {
     Stream& stream = init_[{0, QueueKind::link_send}];
-    stream.signal(stream.add(isa::Sync{}, 0), {semaphores_.credit(i)});
+    stream.signal(stream.add(isa::Sync{}, 0), {semaphores_.credit(chip), count});
   }
 }
 

@@ -1,68 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/schedule/partition.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <map>
+#include <optional>
 
+#include "models/base/error.h"
+#include "models/base/units.h"
 #include "models/numerics/numerics.h"
+#include "workloads/schedule/cost.h"
 
 namespace steppe::schedule {
 namespace {
 
-/// Barrier, instruction fetch and start of a layer: about what the small layers of a timed run
-/// take.
-constexpr double fixed_seconds = 0.4e-6;
-
-double rows_in_parallel(const net::Shape& shape, const Target& target) {
-  return static_cast<double>(std::min<std::uint64_t>(shape.rows(), target.clusters));
-}
-
-double conv_seconds(const net::Net& network, const net::Conv& conv, const Target& target) {
-  const net::Shape& out = network.tensor(conv.out).shape;
-  const std::uint64_t k = conv.weights.size / out.c;
-  const std::uint64_t positions = std::uint64_t{out.n} * out.h * out.w;
-  const std::uint64_t blocks = ceil_div<std::uint64_t>(k, numerics::block);
-  const double cycles_per_block = numerics::block * conv.sparsity.stored();
-  const std::uint64_t lane_groups =
-      conv.groups * ceil_div<std::uint64_t>(out.c / conv.groups, target.lanes);
-  const double columns_used =
-      static_cast<double>(std::min<std::uint64_t>(positions, target.columns)) / target.columns;
-  const double passes = static_cast<double>(ceil_div<std::uint64_t>(positions, target.columns)) *
-                        static_cast<double>(lane_groups) * columns_used;
-  const double cycles = passes * static_cast<double>(blocks) * cycles_per_block / target.engines;
-  return cycles / rows_in_parallel(out, target) / target.clock_hz;
-}
-
-/// What a layer asks of the vector unit: operations of its lanes and special lanes, bytes to
-/// permute.
-struct VectorWork {
-  double lanes = 0, special = 0, permuted = 0;
-};
-
-/// By models/vector/README.md.
-VectorWork vector_work(const net::Net& network, const net::Layer& layer) {
-  const net::Tensor& out = network.tensor(net::output_of(layer));
-  const auto results = static_cast<double>(out.shape.elements());
-  if (const auto* map = std::get_if<net::Map>(&layer.op)) {
-    const vector_functions::Row* function = vector_functions::find(map->function);
-    return {results * (2 + function->lane_ops), results * function->special_ops, 0};
-  }
-  if (std::holds_alternative<net::Softmax>(layer.op)) return {5 * results, results, 0};
-  if (std::holds_alternative<net::LayerNorm>(layer.op)) return {7 * results, 0, 0};
-  if (std::holds_alternative<net::Permute>(layer.op)) {
-    return {0, 0, static_cast<double>(out.bytes())};
-  }
-  if (const auto* pool = std::get_if<net::Pool>(&layer.op)) {
-    return {results * pool->kernel_h * pool->kernel_w, pool->average ? results : 0, 0};
-  }
-  if (const auto* reduce = std::get_if<net::Reduce>(&layer.op)) {
-    return {2 * results * network.tensor(reduce->in).shape.c, 0, 0};
-  }
-  if (std::holds_alternative<net::Resize>(layer.op)) return {10 * results, 0, 0};
-  return {results, 0, 0};
-}
+constexpr double never = std::numeric_limits<double>::infinity();
 
 std::uint64_t crossing_bytes(const net::Net& network, std::uint32_t cut) {
   std::vector<bool> made(network.tensors.size());
@@ -81,16 +35,19 @@ std::uint64_t crossing_bytes(const net::Net& network, std::uint32_t cut) {
   return bytes;
 }
 
-/// Cuts that would part the layers which write and read one DRAM-resident tensor: it lies on one
-/// chip.
-std::vector<bool> parts_a_cache(const net::Net& network) {
+/// Cuts that would part layers which have to be on the same chips: those that write and read one
+/// DRAM-resident tensor, and the two products of a pair.
+std::vector<bool> parts_a_pair(const net::Net& network, const std::vector<Cut>& cuts) {
   std::map<net::TensorId, std::uint32_t> first;
   std::vector<bool> forbidden(network.layers.size() + 1);
   for (std::uint32_t i = 0; i < network.layers.size(); ++i) {
     std::vector<net::TensorId> touched = net::inputs_of(network.layers[i]);
     touched.push_back(net::output_of(network.layers[i]));
     for (const net::TensorId tensor : touched) {
-      if (!network.tensor(tensor).resident_in_dram) continue;
+      const auto* conv = std::get_if<net::Conv>(&network.layers[i].op);
+      const bool between = (cuts[i] == Cut::first && tensor == conv->out) ||
+                           (cuts[i] == Cut::rows && tensor == conv->in);
+      if (!network.tensor(tensor).resident_in_dram && !between) continue;
       const std::uint32_t begin = first.try_emplace(tensor, i).first->second;
       std::fill(forbidden.begin() + begin + 1, forbidden.begin() + i + 1, true);
     }
@@ -98,79 +55,179 @@ std::vector<bool> parts_a_cache(const net::Net& network) {
   return forbidden;
 }
 
+/// Layers by the tensors they read.
+std::vector<std::vector<std::uint32_t>> find_readers(const net::Net& network) {
+  std::vector<std::vector<std::uint32_t>> readers(network.tensors.size());
+  for (std::uint32_t i = 0; i < network.layers.size(); ++i) {
+    for (const net::TensorId in : net::inputs_of(network.layers[i])) readers[in].push_back(i);
+  }
+  return readers;
+}
+
+bool is_output(const net::Net& network, net::TensorId tensor) {
+  return std::ranges::any_of(network.outputs,
+                             [&](const net::Port& port) { return port.tensor == tensor; });
+}
+
+/// Whether a Conv's sums over input channels can be made in parts.
+bool sums_in_parts(const net::Conv& conv) {
+  return conv.kernel_h == 1 && conv.kernel_w == 1 && conv.stride_h == 1 && conv.stride_w == 1 &&
+         conv.groups == 1 && conv.lut.size == 0 && conv.residual != conv.in;
+}
+
+/// Costs of a network on groups of `width` chips, and what of each layer a chip does.
+class Costs {
+ public:
+  Costs(const net::Net& network, const Target& target, std::uint32_t width)
+      : network_(network), target_(target), width_(width), readers_(find_readers(network)) {
+    Bytes all_weights = 0;
+    for (const net::Layer& layer : network.layers) {
+      if (const auto* conv = std::get_if<net::Conv>(&layer.op)) {
+        all_weights += weight_bytes(network, *conv);
+      }
+    }
+    streamed_ = all_weights > std::uint64_t{target.chips} * target.sram_bytes;
+    const auto count = static_cast<std::uint32_t>(network.layers.size());
+    cuts.assign(count, Cut::none);
+    seconds.resize(count);
+    for (std::uint32_t i = 0; i < count; ++i) seconds[i] = whole(i);
+    if (width == 1) return;
+    for (std::uint32_t i = 0; i < count; ++i) cut(i);
+  }
+
+  std::vector<Cut> cuts;        ///< by layer
+  std::vector<double> seconds;  ///< by layer, exchanges included
+
+  /// Bytes that a layer keeps in the DRAM of each chip: its weights.
+  [[nodiscard]] Bytes dram_bytes(std::uint32_t layer) const {
+    const auto* conv = std::get_if<net::Conv>(&network_.layers[layer].op);
+    if (conv == nullptr) return 0;
+    return weight_bytes(network_, *conv) / (cuts[layer] == Cut::none ? 1 : width_);
+  }
+
+ private:
+  [[nodiscard]] const net::Conv* conv(std::uint32_t layer) const {
+    return std::get_if<net::Conv>(&network_.layers[layer].op);
+  }
+  [[nodiscard]] double whole(std::uint32_t layer) const {
+    return layer_seconds(network_, network_.layers[layer], target_, streamed_);
+  }
+  [[nodiscard]] double part(std::uint32_t layer) const {
+    return layer_seconds(network_, network_.layers[layer], target_, streamed_, 1.0 / width_);
+  }
+  /// The chips give each other the parts of a result.
+  [[nodiscard]] double gathering(const net::Tensor& out) const {
+    return exchange_seconds(out.bytes() / width_, width_, target_) + copying(out.bytes());
+  }
+  /// The chips give each other fp32 sums and add them up.
+  [[nodiscard]] double reducing(const net::Tensor& out) const {
+    const Bytes bytes = out.shape.elements() * sizeof(float);
+    const double lanes = target_.vector_lanes * target_.clusters * target_.clock_hz;
+    return exchange_seconds(bytes, width_, target_) +
+           3.0 * static_cast<double>(out.shape.elements() * (width_ - 1)) / lanes;
+  }
+  [[nodiscard]] double copying(Bytes bytes) const {
+    return static_cast<double>(bytes) / (target_.permute_bytes * target_.clock_hz);
+  }
+  [[nodiscard]] bool fits(const net::Conv& conv) const {
+    const std::uint32_t channels = network_.tensor(conv.out).shape.c;
+    return conv.groups == 1 && channels >= width_ * numerics::block;
+  }
+
+  /// The one Conv that alone reads a Conv's result, and can sum it up in parts.
+  [[nodiscard]] std::optional<std::uint32_t> partner(std::uint32_t layer) const {
+    const net::TensorId out = conv(layer)->out;
+    if (readers_[out].size() != 1 || is_output(network_, out)) return {};
+    const std::uint32_t reader = readers_[out].front();
+    const net::Conv* next = conv(reader);
+    if (next == nullptr || next->in != out || !sums_in_parts(*next)) return {};
+    return reader;
+  }
+
+  void cut(std::uint32_t layer) {
+    if (conv(layer) == nullptr || cuts[layer] != Cut::none || !fits(*conv(layer))) return;
+    const double alone = part(layer) + gathering(network_.tensor(conv(layer)->out));
+    if (const auto next = partner(layer)) {
+      const net::Tensor& out = network_.tensor(conv(*next)->out);
+      const double first = part(layer);
+      const double then = part(*next) + reducing(out);
+      const double other_then = fits(*conv(*next)) ? std::min(whole(*next), part(*next) + gathering(out))
+                                                   : whole(*next);
+      if (first + then < std::min(alone, whole(layer)) + other_then) {
+        cuts[layer] = Cut::first;
+        cuts[*next] = Cut::rows;
+        seconds[layer] = first;
+        seconds[*next] = then;
+        return;
+      }
+    }
+    if (alone >= whole(layer)) return;
+    cuts[layer] = Cut::columns;
+    seconds[layer] = alone;
+  }
+
+  const net::Net& network_;
+  const Target& target_;
+  std::uint32_t width_;
+  bool streamed_ = false;
+  std::vector<std::vector<std::uint32_t>> readers_;
+};
+
+/// Bytes of states by the layer that touches them first.
+std::vector<Bytes> state_bytes(const net::Net& network) {
+  std::vector<Bytes> bytes(network.layers.size());
+  std::vector<bool> seen(network.tensors.size());
+  for (std::uint32_t i = 0; i < network.layers.size(); ++i) {
+    std::vector<net::TensorId> touched = net::inputs_of(network.layers[i]);
+    touched.push_back(net::output_of(network.layers[i]));
+    for (const net::TensorId tensor : touched) {
+      if (!network.tensor(tensor).resident_in_dram || seen[tensor]) continue;
+      seen[tensor] = true;
+      bytes[i] += network.tensor(tensor).bytes();
+    }
+  }
+  return bytes;
+}
+
+bool has_states(const net::Net& network) {
+  return std::ranges::any_of(network.tensors,
+                             [](const net::Tensor& tensor) { return tensor.resident_in_dram; });
+}
+
 }  // namespace
 
-numerics::RecordShape record_shape(const net::Net& network, const net::Conv& conv) {
-  const std::uint32_t channels = network.tensor(conv.out).shape.c;
-  return {.k = static_cast<std::uint32_t>(conv.weights.size / channels),
-          .encoding = conv.sparsity.encoding,
-          .kept = conv.sparsity.kept,
-          .item_bytes = static_cast<std::uint32_t>(network.tensor(conv.in).item_bytes())};
+ChannelRange channels_of(std::uint32_t channels, std::uint32_t part, std::uint32_t parts) {
+  const std::uint32_t blocks = ceil_div(channels, numerics::block);
+  const auto bound = [&](std::uint32_t n) {
+    return std::min(channels, ceil_div(blocks * n, parts) * numerics::block);
+  };
+  return {bound(part), bound(part + 1)};
 }
 
-Bytes weight_bytes(const net::Net& network, const net::Conv& conv) {
-  const std::uint32_t channels = network.tensor(conv.out).shape.c;
-  const numerics::RecordShape record = record_shape(network, conv);
-  const double values = record.k * conv.sparsity.stored();
-  return channels *
-         (record.pitch(static_cast<std::uint64_t>(std::ceil(values))) + isa::scale_pair_bytes);
-}
-
-double estimate_seconds(const net::Net& network, const net::Layer& layer, const Target& target,
-                        bool streamed) {
-  double seconds = 0;
-  const net::Tensor& out = network.tensor(net::output_of(layer));
-  if (const auto* conv = std::get_if<net::Conv>(&layer.op)) {
-    seconds = conv_seconds(network, *conv, target);
-    if (streamed) {
-      seconds = std::max(seconds,
-                         static_cast<double>(weight_bytes(network, *conv)) / target.dram_bandwidth);
-    }
-  } else if (const auto* matmul = std::get_if<net::MatMul>(&layer.op)) {
-    seconds = static_cast<double>(net::dense_macs(network, layer)) /
-              (static_cast<double>(target.engines) * target.lanes * target.columns) /
-              rows_in_parallel(out.shape, target) / target.clock_hz;
-    const net::Tensor& b = network.tensor(matmul->b);
-    if (b.resident_in_dram) {
-      seconds = std::max(seconds, static_cast<double>(b.bytes()) / target.dram_bandwidth);
-    }
-  } else if (!out.resident_in_dram) {
-    const VectorWork work = vector_work(network, layer);
-    seconds = std::max({work.lanes / target.vector_lanes, work.special / target.special_lanes,
-                        work.permuted / target.permute_bytes}) /
-              rows_in_parallel(out.shape, target) / target.clock_hz;
-  }
-  return seconds + fixed_seconds;
-}
-
-std::vector<Stage> partition(const net::Net& network, const Target& target) {
+PartitionPlan partition(const net::Net& network, const Target& target, std::uint32_t width) {
   const auto count = static_cast<std::uint32_t>(network.layers.size());
-  const std::uint32_t stages = std::min(target.chips, count);
-
-  Bytes all_weights = 0;
-  for (const net::Layer& layer : network.layers) {
-    if (const auto* conv = std::get_if<net::Conv>(&layer.op)) {
-      all_weights += weight_bytes(network, *conv);
-    }
-  }
-  const bool streamed = all_weights > std::uint64_t{stages} * target.sram_bytes;
+  const std::uint32_t stages = std::min(target.chips / width, count);
+  const Costs costs(network, target, width);
+  const std::vector<Bytes> states = state_bytes(network);
 
   std::vector<double> until(count + 1);  // seconds of the layers before i
+  std::vector<Bytes> held(count + 1);    // bytes that the layers before i keep in a chip's DRAM
   std::vector<double> cut(count + 1);    // seconds to hand over what crosses before i
   for (std::uint32_t i = 0; i < count; ++i) {
-    until[i + 1] = until[i] + estimate_seconds(network, network.layers[i], target, streamed);
+    until[i + 1] = until[i] + costs.seconds[i];
+    held[i + 1] = held[i] + costs.dram_bytes(i) + states[i];
     cut[i] = static_cast<double>(crossing_bytes(network, i)) / target.peer_bandwidth;
   }
   const auto stage_seconds = [&](std::uint32_t begin, std::uint32_t end) {
+    if (held[end] - held[begin] > target.dram_bytes) return never;
     return until[end] - until[begin] + cut[begin] + cut[end];
   };
 
   // best[s][i]: the smallest slowest stage when s stages run the layers before i.
-  constexpr double never = std::numeric_limits<double>::infinity();
   std::vector<std::vector<double>> best(stages + 1, std::vector<double>(count + 1, never));
   std::vector<std::vector<std::uint32_t>> from(stages + 1, std::vector<std::uint32_t>(count + 1));
   best[0][0] = 0;
-  const std::vector<bool> forbidden = parts_a_cache(network);
+  const std::vector<bool> forbidden = parts_a_pair(network, costs.cuts);
   for (std::uint32_t s = 1; s <= stages; ++s) {
     for (std::uint32_t end = s; end <= count; ++end) {
       if (forbidden[end]) continue;
@@ -185,15 +242,62 @@ std::vector<Stage> partition(const net::Net& network, const Target& target) {
   }
   // Fewer stages where no more can be cut.
   std::uint32_t used = stages;
-  while (best[used][count] == never) --used;
-  std::vector<Stage> result(used);
+  while (used > 0 && best[used][count] == never) --used;
+  if (used == 0) {
+    throw ModelError("{} bytes of weights and states do not fit {} stages of {} with {} bytes of DRAM each",
+                     held[count], stages, width == 1 ? "one chip" : fmt::format("{} chips", width),
+                     target.dram_bytes);
+  }
+  PartitionPlan plan{.width = width, .stages = std::vector<Stage>(used), .cuts = costs.cuts};
   std::uint32_t end = count;
   for (std::uint32_t s = used; s > 0; --s) {
     const std::uint32_t begin = from[s][end];
-    result[s - 1] = {begin, end, stage_seconds(begin, end)};
+    plan.stages[s - 1] = {begin, end, (s - 1) * width, stage_seconds(begin, end)};
     end = begin;
   }
-  return result;
+  for (const Stage& stage : plan.stages) {
+    plan.seconds = has_states(network) ? plan.seconds + stage.seconds
+                                       : std::max(plan.seconds, stage.seconds);
+  }
+  return plan;
+}
+
+PartitionPlan partition(const net::Net& network, const Target& target, const Partition& wanted) {
+  using Kind = Partition::Kind;
+  if (wanted.kind == Kind::pipeline) return partition(network, target, 1U);
+  if (wanted.kind == Kind::tensor) return partition(network, target, target.chips);
+  if (wanted.kind == Kind::mixed) {
+    if (wanted.width == 0 || wanted.width > target.chips) {
+      throw ModelError("stages of {} chips on a card of {}", wanted.width, target.chips);
+    }
+    return partition(network, target, wanted.width);
+  }
+  std::optional<PartitionPlan> best;
+  std::string reason;
+  for (std::uint32_t width = 1; width <= target.chips; ++width) {
+    if (target.chips % width != 0) continue;
+    try {
+      PartitionPlan plan = partition(network, target, width);
+      if (!best || plan.seconds < best->seconds) best = std::move(plan);
+    } catch (const ModelError& error) {
+      reason = error.what();
+    }
+  }
+  if (!best) throw ModelError("{}", reason);
+  return *best;
+}
+
+Partition parse_partition(const std::string& text) {
+  if (text == "auto") return {};
+  if (text == "pipeline") return {.kind = Partition::Kind::pipeline};
+  if (text == "tensor") return {.kind = Partition::Kind::tensor};
+  for (std::uint32_t width = 1; width <= 64; ++width) {
+    if (text == fmt::format("mixed:{}", width)) {
+      return {.kind = Partition::Kind::mixed, .width = width};
+    }
+  }
+  throw ConfigError("--partition {}: auto, pipeline, tensor, or mixed:N with N chips a stage, up to 64, are right",
+                    text);
 }
 
 }  // namespace steppe::schedule

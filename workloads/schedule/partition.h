@@ -7,27 +7,47 @@
 #include "workloads/net/net.h"
 #include "workloads/schedule/schedule.h"
 
+/// Which chips run which layers.
 namespace steppe::schedule {
 
-/// Layers [begin, end) of the network, which one chip runs.
+/// What of a layer each chip of a group does.
+enum class Cut : std::uint8_t {
+  none,     ///< all of it, on every chip
+  columns,  ///< a Conv's output channels in parts, which the chips then give each other
+  first,    ///< likewise; the parts stay where they are, for a `rows` Conv
+  rows,     ///< a Conv's input channels in parts, the sums of which all chips add up
+};
+
+/// Layers [begin, end) of the network, which `chips` chips from `first_chip` on share.
 struct Stage {
   std::uint32_t begin = 0;
   std::uint32_t end = 0;
+  std::uint32_t first_chip = 0;
   double seconds = 0;  ///< estimate of one run, transfers included
 };
 
-/// Time that a layer takes on one chip by a simple cost model: the longer of arithmetic and the
-/// reading of its weights from DRAM (where `streamed`), and a fixed cost of synchronisation.
-double estimate_seconds(const net::Net& network, const net::Layer& layer, const Target& target,
-                        bool streamed);
+struct PartitionPlan {
+  std::uint32_t width = 1;  ///< chips of a stage
+  std::vector<Stage> stages;
+  std::vector<Cut> cuts;  ///< by layer
+  double seconds = 0;     ///< from run to run: the slowest stage; with states, all of them
+};
 
-/// Cuts the layers into at most target.chips stages so that the slowest is as fast as can be.
-std::vector<Stage> partition(const net::Net& network, const Target& target);
+/// Output channels that chip `part` of `parts` does of `channels`: whole blocks of 32, so that the
+/// pattern of sparse weights behind them is kept.
+struct ChannelRange {
+  std::uint32_t begin = 0;
+  std::uint32_t end = 0;
+  [[nodiscard]] std::uint32_t size() const { return end - begin; }
+};
+ChannelRange channels_of(std::uint32_t channels, std::uint32_t part, std::uint32_t parts);
 
-/// The shape of a Conv's weight records.
-numerics::RecordShape record_shape(const net::Net& network, const net::Conv& conv);
+/// Stages of `width` chips each, at most target.chips / width of them, so that the slowest is as
+/// fast as can be by the cost model. Throws ModelError where weights and states do not fit the
+/// chips' DRAM.
+PartitionPlan partition(const net::Net& network, const Target& target, std::uint32_t width);
 
-/// About the bytes of a Conv's weight records and scale pairs.
-Bytes weight_bytes(const net::Net& network, const net::Conv& conv);
+/// The plan that takes least from run to run of those that the option allows.
+PartitionPlan partition(const net::Net& network, const Target& target, const Partition& wanted);
 
 }  // namespace steppe::schedule

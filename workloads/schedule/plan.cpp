@@ -7,6 +7,7 @@
 #include "models/base/error.h"
 #include "models/isa/isa.h"
 #include "workloads/schedule/allocate.h"
+#include "workloads/schedule/cost.h"
 #include "workloads/schedule/operations.h"
 #include "workloads/schedule/tiles.h"
 
@@ -23,13 +24,30 @@ bool is_host_output(const net::Net& network, net::TensorId tensor) {
                              [&](const net::Port& port) { return port.tensor == tensor; });
 }
 
+/// Takes a tensor from another chip, and before it all that this chip sent earlier: between two
+/// chips, tensors are taken in the order in which they were sent.
+void receive(const ShardPlan& plan, const std::vector<Transfer>& transfers, net::TensorId wanted,
+             std::set<net::TensorId>& here, std::vector<Step>& steps) {
+  const auto found = std::ranges::find_if(transfers, [&](const Transfer& transfer) {
+    return transfer.tensor == wanted && transfer.to_chip == plan.chip;
+  });
+  STEPPE_CHECK(found != transfers.end(), "tensor {} comes from nowhere", wanted);
+  for (auto transfer = transfers.begin(); transfer <= found; ++transfer) {
+    if (transfer->to_chip != plan.chip || transfer->from_chip != found->from_chip) continue;
+    if (transfer != found && !here.insert(transfer->tensor).second) continue;
+    const auto number = static_cast<std::uint32_t>(transfer - transfers.begin());
+    steps.push_back({.kind = Step::Kind::receive, .tensor = transfer->tensor, .transfer = number});
+    steps.push_back({.kind = Step::Kind::import, .tensor = transfer->tensor, .transfer = number});
+  }
+}
+
 /// Steps in order: what arrives just before its first reader, what leaves right behind its
 /// producer.
 std::vector<Step> make_steps(const net::Net& network, const ShardPlan& plan,
                              const std::vector<Transfer>& transfers) {
   std::vector<Step> steps;
   std::set<net::TensorId> here;
-  for (std::uint32_t index = plan.stage.begin; index < plan.stage.end; ++index) {
+  for (const std::uint32_t index : plan.layers) {
     const net::Layer& layer = network.layers[index];
     for (const net::TensorId in : net::inputs_of(layer)) {
       if (network.tensor(in).resident_in_dram || !here.insert(in).second) continue;
@@ -37,13 +55,7 @@ std::vector<Step> make_steps(const net::Net& network, const ShardPlan& plan,
         steps.push_back({.kind = Step::Kind::import, .tensor = in, .from_host = true});
         continue;
       }
-      const auto found = std::ranges::find_if(transfers, [&](const Transfer& transfer) {
-        return transfer.tensor == in && transfer.to_chip == plan.chip;
-      });
-      STEPPE_CHECK(found != transfers.end(), "tensor {} comes from nowhere", in);
-      const auto number = static_cast<std::uint32_t>(found - transfers.begin());
-      steps.push_back({.kind = Step::Kind::receive, .tensor = in, .transfer = number});
-      steps.push_back({.kind = Step::Kind::import, .tensor = in, .transfer = number});
+      receive(plan, transfers, in, here, steps);
     }
     if (std::holds_alternative<net::CacheStore>(layer.op)) {
       steps.push_back({.kind = Step::Kind::cache_store, .layer = index});
@@ -67,7 +79,7 @@ std::vector<Step> make_steps(const net::Net& network, const ShardPlan& plan,
 std::uint32_t count_participants(const net::Net& network, const ShardPlan& plan,
                                  std::uint32_t clusters) {
   std::uint64_t most = 1;
-  for (std::uint32_t i = plan.stage.begin; i < plan.stage.end; ++i) {
+  for (const std::uint32_t i : plan.layers) {
     const net::Tensor& tensor = network.tensor(work_tensor(network.layers[i]));
     most = std::max(most, tensor.shape.rows());
   }
@@ -199,7 +211,7 @@ void choose_parts(const net::Net& network, const Target& target, ShardPlan& plan
   for (Step& step : plan.steps) {
     if (step.kind != Step::Kind::compute) continue;
     const net::Layer& layer = network.layers[step.layer];
-    step.seconds = estimate_seconds(network, layer, target, false);
+    step.seconds = layer_seconds(network, layer, target, false);
     (runs_on(layer) == isa::QueueKind::tensor ? tensor : vector) += step.seconds;
     if (const auto* conv = std::get_if<net::Conv>(&layer.op))
       weights += weight_bytes(network, *conv);
@@ -286,7 +298,7 @@ Bytes place_staging(const net::Net& network, const ShardPlan& plan,
 }
 
 void place_caches(const net::Net& network, ShardPlan& plan) {
-  for (std::uint32_t i = plan.stage.begin; i < plan.stage.end; ++i) {
+  for (const std::uint32_t i : plan.layers) {
     std::vector<net::TensorId> touched = net::inputs_of(network.layers[i]);
     touched.push_back(net::output_of(network.layers[i]));
     for (const net::TensorId tensor : touched) {
@@ -320,31 +332,35 @@ RowRange ShardPlan::work(const net::Net& network, const net::Layer& layer,
   return owned(network, work_tensor(layer), cluster);
 }
 
-std::vector<Transfer> find_transfers(const net::Net& network, const std::vector<Stage>& stages) {
-  std::vector<std::uint32_t> chip_of_tensor(network.tensors.size(), ~0U);
-  std::set<std::pair<net::TensorId, std::uint32_t>> readers;
-  std::vector<Transfer> transfers;
-  for (std::uint32_t chip = 0; chip < stages.size(); ++chip) {
-    for (std::uint32_t i = stages[chip].begin; i < stages[chip].end; ++i) {
-      const net::Layer& layer = network.layers[i];
-      for (const net::TensorId in : net::inputs_of(layer)) {
-        const std::uint32_t maker = chip_of_tensor[in];
-        if (maker == ~0U || maker == chip || network.tensor(in).resident_in_dram) continue;
-        if (readers.emplace(in, chip).second) {
-          transfers.push_back({.tensor = in, .from_chip = maker, .to_chip = chip});
-        }
+std::vector<Transfer> find_transfers(const Distribution& distribution) {
+  const net::Net& network = distribution.network;
+  std::vector<std::uint32_t> maker(network.layers.size());
+  std::vector<std::set<std::uint32_t>> readers(network.tensors.size());  // chips, by tensor
+  for (std::uint32_t chip = 0; chip < distribution.layers.size(); ++chip) {
+    for (const std::uint32_t i : distribution.layers[chip]) {
+      maker[i] = chip;
+      for (const net::TensorId in : net::inputs_of(network.layers[i])) {
+        if (!network.tensor(in).resident_in_dram) readers[in].insert(chip);
       }
-      chip_of_tensor[net::output_of(layer)] = chip;
+    }
+  }
+  std::vector<Transfer> transfers;
+  for (std::uint32_t i = 0; i < network.layers.size(); ++i) {
+    const net::TensorId out = net::output_of(network.layers[i]);
+    for (const std::uint32_t chip : readers[out]) {
+      if (chip == maker[i]) continue;
+      transfers.push_back({.tensor = out, .from_chip = maker[i], .to_chip = chip});
     }
   }
   return transfers;
 }
 
-ShardPlan plan_shard(const net::Net& network, const Target& target, const Stage& stage,
-                     std::uint32_t chip, std::vector<Transfer>& transfers) {
+ShardPlan plan_shard(const Distribution& distribution, const Target& target, std::uint32_t chip,
+                     std::vector<Transfer>& transfers) {
+  const net::Net& network = distribution.network;
   ShardPlan plan;
   plan.chip = chip;
-  plan.stage = stage;
+  plan.layers = distribution.layers[chip];
   plan.participants = count_participants(network, plan, target.clusters);
   plan.steps = make_steps(network, plan, transfers);
   choose_parts(network, target, plan);
@@ -362,7 +378,7 @@ ShardPlan plan_shard(const net::Net& network, const Target& target, const Stage&
         "chip {}: the activations of layers '{}' to '{}' take {} bytes of each cluster's SRAM, "
         "which "
         "has {}; a smaller batch or more clusters or SRAM would fit",
-        chip, network.layers[stage.begin].name, network.layers[stage.end - 1].name,
+        chip, network.layers[plan.layers.front()].name, network.layers[plan.layers.back()].name,
         plan.peak_sram_bytes, target.sram_bytes);
   }
   place_tiles(network, target, plan);

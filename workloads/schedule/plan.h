@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "workloads/net/net.h"
-#include "workloads/schedule/partition.h"
+#include "workloads/schedule/distribute.h"
 #include "workloads/schedule/rows.h"
 #include "workloads/schedule/schedule.h"
 
@@ -79,7 +79,7 @@ struct Tile {
 /// All decisions for one chip.
 struct ShardPlan {
   std::uint32_t chip = 0;
-  Stage stage;
+  std::vector<std::uint32_t> layers;  ///< of the network, rising
   std::uint32_t participants = 1;  ///< clusters that take part, from cluster 0
   /// Each cluster does its rows of a layer in so many parts, so that tensor and vector queue can
   /// work on different parts at the same time.
@@ -110,12 +110,13 @@ struct ShardPlan {
                               std::uint32_t cluster) const;
 };
 
-/// All transfers between stages, in the order of the layers that produce them.
-std::vector<Transfer> find_transfers(const net::Net& network, const std::vector<Stage>& stages);
+/// All transfers between chips, in the order of the layers that produce them: the order in which
+/// one chip sends to another, and the other takes.
+std::vector<Transfer> find_transfers(const Distribution& distribution);
 
 /// Plans one chip; sets the staging offsets of the transfers that end there.
-ShardPlan plan_shard(const net::Net& network, const Target& target, const Stage& stage,
-                     std::uint32_t chip, std::vector<Transfer>& transfers);
+ShardPlan plan_shard(const Distribution& distribution, const Target& target, std::uint32_t chip,
+                     std::vector<Transfer>& transfers);
 
 /// The tensor whose rows a layer's work is split by: its output, or what a CacheStore stores.
 net::TensorId work_tensor(const net::Layer& layer);

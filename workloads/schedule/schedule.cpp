@@ -7,6 +7,7 @@
 
 #include "models/base/error.h"
 #include "workloads/schedule/emit.h"
+#include "workloads/schedule/distribute.h"
 #include "workloads/schedule/partition.h"
 #include "workloads/schedule/plan.h"
 #include "workloads/schedule/tiles.h"
@@ -123,9 +124,12 @@ package::Package empty_package(const std::string& model, const Target& target) {
                      .sram_bytes = target.sram_bytes}};
 }
 
-package::Package compile(const net::Net& network, const Target& target, const Options& options,
+package::Package compile(const net::Net& whole, const Target& target, const Options& options,
                          Report* report) {
-  net::check(network);
+  net::check(whole);
+  const PartitionPlan partitioned = partition(whole, target, options.partition);
+  Distribution distribution = distribute(whole, partitioned);
+  const net::Net& network = distribution.network;
   auto storage = std::make_shared<Storage>();
   package::Package package = empty_package(network.name, target);
   package.timing_only = options.timing_only;
@@ -134,16 +138,16 @@ package::Package compile(const net::Net& network, const Target& target, const Op
       std::ranges::any_of(network.tensors, [](const net::Tensor& t) { return t.resident_in_dram; });
   package.inputs = make_ports(network, network.inputs, package.input_block_bytes);
   package.outputs = make_ports(network, network.outputs, package.output_block_bytes);
-  count_macs(network, package);
+  count_macs(whole, package);
   for (const net::Layer& layer : network.layers) {
     package.debug.push_back({.layer = layer.name, .nodes = layer.nodes});
   }
 
-  const std::vector<Stage> stages = partition(network, target);
-  std::vector<Transfer> transfers = find_transfers(network, stages);
+  std::vector<Transfer> transfers = find_transfers(distribution);
   std::vector<ShardPlan> plans;
-  for (std::uint32_t chip = 0; chip < stages.size(); ++chip) {
-    plans.push_back(plan_shard(network, target, stages[chip], chip, transfers));
+  for (std::uint32_t chip = 0; chip < distribution.layers.size(); ++chip) {
+    if (distribution.layers[chip].empty()) continue;
+    plans.push_back(plan_shard(distribution, target, chip, transfers));
   }
   for (const ShardPlan& plan : plans) {
     package.shards.push_back(make_shard(network, plan, transfers, target, options, *storage));
@@ -151,9 +155,9 @@ package::Package compile(const net::Net& network, const Target& target, const Op
     package.target.dram_bytes = std::max(package.target.dram_bytes, last.dram_offset + last.bytes);
     if (report != nullptr) {
       report->shards.push_back({.chip = plan.chip,
-                                .first_layer = network.layers[plan.stage.begin].name,
-                                .last_layer = network.layers[plan.stage.end - 1].name,
-                                .layers = plan.stage.end - plan.stage.begin,
+                                .first_layer = network.layers[plan.layers.front()].name,
+                                .last_layer = network.layers[plan.layers.back()].name,
+                                .layers = static_cast<std::uint32_t>(plan.layers.size()),
                                 .weight_bytes = plan.weight_bytes,
                                 .resident_bytes = plan.resident_bytes,
                                 .peak_sram_bytes = plan.peak_sram_bytes});
@@ -166,6 +170,10 @@ package::Package compile(const net::Net& network, const Target& target, const Op
                                 .bytes = network.tensor(transfer.tensor).bytes()});
   }
   package.storage = storage;
+  if (report != nullptr) {
+    report->chips_a_stage = partitioned.width;
+    report->network = std::move(distribution.network);
+  }
   return package;
 }
 

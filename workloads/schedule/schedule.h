@@ -30,9 +30,24 @@ struct Target {
   double peer_bandwidth = 12e9;  ///< from chip to chip
 };
 
+/// How the chips share the work.
+struct Partition {
+  enum class Kind : std::uint8_t {
+    automatic,  ///< the best of all by the cost model
+    pipeline,   ///< layers in a row on each chip
+    tensor,     ///< all chips take part in each layer
+    mixed,      ///< stages of `width` chips, which take part in each layer of theirs
+  };
+  Kind kind = Kind::automatic;
+  std::uint32_t width = 1;
+};
+/// "auto", "pipeline", "tensor" or "mixed:N"; throws ConfigError for anything else.
+Partition parse_partition(const std::string& text);
+
 struct Options {
   std::uint32_t batch = 1;   ///< samples that one run of the network stands for
   bool timing_only = false;  ///< leave the bytes of weights out of the package
+  Partition partition;
 };
 
 /// What was decided, for people.
@@ -46,13 +61,15 @@ struct ShardReport {
   Bytes peak_sram_bytes = 0;
 };
 struct Report {
+  std::uint32_t chips_a_stage = 1;
   std::vector<ShardReport> shards;
+  net::Net network;  ///< what the card computes: that compiled, cut for the chips
 };
 
 /// A package that says what it was made for and has no shards: the card does nothing of the model.
 package::Package empty_package(const std::string& model, const Target& target);
 
-/// Compiles a network: a pipeline over the chips, rows split over the clusters of each.
+/// Compiles a network: layers and parts of them over the chips, rows over the clusters of each.
 /// Throws ModelError where it does not fit the target.
 package::Package compile(const net::Net& network, const Target& target, const Options& options,
                          Report* report = nullptr);

@@ -7,6 +7,7 @@
 
 #include "models/base/error.h"
 #include "models/numerics/numerics.h"
+#include "workloads/schedule/cost.h"
 #include "workloads/schedule/allocate.h"
 
 namespace steppe::schedule {
@@ -125,7 +126,7 @@ package::WeightPattern tile_pattern(const net::Net& network, const net::Conv& co
 /// The largest part of a DRAM-resident operand that a cluster reads in one step.
 Bytes largest_cache_part(const net::Net& network, const ShardPlan& plan) {
   Bytes largest = 0;
-  for (std::uint32_t i = plan.stage.begin; i < plan.stage.end; ++i) {
+  for (const std::uint32_t i : plan.layers) {
     const auto* matmul = std::get_if<net::MatMul>(&network.layers[i].op);
     if (matmul == nullptr || !network.tensor(matmul->b).resident_in_dram) continue;
     for (std::uint32_t cluster = 0; cluster < plan.participants; ++cluster) {
@@ -186,7 +187,7 @@ CachePart cache_part(const net::Net& network, const net::MatMul& matmul, const R
 void place_tiles(const net::Net& network, const Target& target, ShardPlan& plan) {
   Bytes all = 0;
   Bytes others = 0;  // of layers that are not convolutions: these always stay
-  for (std::uint32_t i = plan.stage.begin; i < plan.stage.end; ++i) {
+  for (const std::uint32_t i : plan.layers) {
     const Bytes bytes = align_up(whole_tile(network, i).bytes, sram_alignment);
     all += bytes;
     if (!std::holds_alternative<net::Conv>(network.layers[i].op)) others += bytes;
@@ -211,7 +212,7 @@ void place_tiles(const net::Net& network, const Target& target, ShardPlan& plan)
   // What may still be given to convolutions that stay, beside the tables that must.
   Bytes spare = target.sram_bytes - next - (all_stay ? 0 : others);
 
-  for (std::uint32_t i = plan.stage.begin; i < plan.stage.end; ++i) {
+  for (const std::uint32_t i : plan.layers) {
     Tile whole = whole_tile(network, i);
     if (whole.bytes == 0) continue;
     const auto* conv = std::get_if<net::Conv>(&network.layers[i].op);
