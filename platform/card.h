@@ -33,6 +33,7 @@ struct CardDescription {
   double pcie_bandwidth = 0;       ///< payload of a chip's endpoint, each way
   bool direct_links = false;       ///< between the chips
   double chip_link_bandwidth = 0;  ///< from chip to chip: of a direct link, else of the endpoint
+  double chip_link_latency = 0;    ///< likewise, seconds one way; through the switch and both links
 };
 
 /// One to four chips behind a PCIe switch.

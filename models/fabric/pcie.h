@@ -30,6 +30,8 @@ class DuplexLink : public sc_core::sc_module {
 
   /// Bytes per second on the wire, each way.
   [[nodiscard]] double wire_bandwidth() const { return wire_bandwidth_; }
+  /// Seconds from one end to the other, beside the bytes.
+  [[nodiscard]] double latency() const { return static_cast<double>(latency_ps_) * 1e-12; }
   /// Bytes of payload per second in long writes, each way: by the wire, or by the credits.
   [[nodiscard]] double payload_bandwidth() const;
 
@@ -137,6 +139,9 @@ class PcieSwitch : public sc_core::sc_module {
   tlm_utils::multi_passthrough_initiator_socket<PcieSwitch> to;
 
   PcieSwitch(sc_core::sc_module_name name, const Scope& scope);
+
+  /// Seconds from port to port, beside the bytes.
+  [[nodiscard]] double latency() const { return static_cast<double>(latency_ps_) * 1e-12; }
 
  private:
   /// The port of an address; -1 where it leads nowhere.

@@ -9,6 +9,7 @@
 #include "sim/host/host_program.h"
 #include "sim/machine.h"
 #include "sim/model_arguments.h"
+#include "sim/report/text.h"
 #include "sim/report/verdict.h"
 #include "workloads/graph/float_executor.h"
 #include "workloads/graph/serial.h"
@@ -74,7 +75,8 @@ schedule::Target make_target(const std::string& platform, const CardDescription&
           .special_lanes = card.special_lanes,
           .permute_bytes = card.permute_bytes,
           .dram_bandwidth = card.dram_bandwidth,
-          .peer_bandwidth = card.chip_link_bandwidth};
+          .peer_bandwidth = card.chip_link_bandwidth,
+          .peer_latency = card.chip_link_latency};
 }
 
 /// Outputs of the compiled and of the float model for all samples.
@@ -178,10 +180,9 @@ void print_card(const package::Package& package, const passes::LowerReport& lowe
   if (lowered.random_samples && !package.timing_only) {
     fmt::print("calibration        inputs drawn from a seed; --calibrate gives real ones\n");
   }
-  if (report.chips_a_stage > 1) {
-    fmt::print("partition          stages of {} chips, which share each product\n",
-               report.chips_a_stage);
-  }
+  fmt::print("partition          {} of {}, {} of each\n",
+             count_of(report.stages, "stage"),
+             count_of(report.chips_a_stage, "chip"), count_of(report.clusters, "cluster"));
   for (const schedule::ShardReport& shard : report.shards) {
     fmt::print(
         "chip {}             {} layers, '{}' to '{}'; {:.2f} MB of weights, {:.2f} MB of them stay "

@@ -14,13 +14,14 @@ numerics::RecordShape record_shape(const net::Net& network, const net::Conv& con
 /// About the bytes of a Conv's weight records and scale pairs.
 Bytes weight_bytes(const net::Net& network, const net::Conv& conv);
 
-/// Seconds that a layer keeps one chip: the longer of arithmetic and, where `streamed`, the reading
+/// Seconds that a layer keeps one chip, target.clusters of which take part: the longer of arithmetic and, where `streamed`, the reading
 /// of its weights from DRAM, and a fixed cost of synchronisation. `share`: the part of its output
 /// channels, or of its sums, that the chip does.
 double layer_seconds(const net::Net& network, const net::Layer& layer, const Target& target,
                      bool streamed, double share = 1);
 
-/// Seconds until each of `chips` has what every other one sent it, `bytes` from each.
-double exchange_seconds(Bytes bytes, std::uint32_t chips, const Target& target);
+/// Seconds that it takes a chip to send a tensor to another one: a copy from each cluster that has
+/// rows of it, one after the other, and the notes that it is there and was taken.
+double transfer_seconds(const net::Shape& shape, Bytes bytes, const Target& target);
 
 }  // namespace steppe::schedule

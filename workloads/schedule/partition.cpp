@@ -18,21 +18,25 @@ namespace {
 
 constexpr double never = std::numeric_limits<double>::infinity();
 
-std::uint64_t crossing_bytes(const net::Net& network, std::uint32_t cut) {
+/// To hand over what layers before the cut make and layers behind it read.
+double crossing_seconds(const net::Net& network, std::uint32_t cut, const Target& target) {
   std::vector<bool> made(network.tensors.size());
   std::vector<bool> counted(network.tensors.size());
-  std::uint64_t bytes = 0;
+  double seconds = 0;
   for (std::uint32_t i = 0; i < network.layers.size(); ++i) {
     if (i < cut) {
       made[net::output_of(network.layers[i])] = true;
       continue;
     }
     for (const net::TensorId in : net::inputs_of(network.layers[i])) {
-      if (made[in] && !counted[in]) bytes += network.tensor(in).bytes();
+      const net::Tensor& tensor = network.tensor(in);
+      if (made[in] && !counted[in] && !tensor.resident_in_dram) {
+        seconds += transfer_seconds(tensor.shape, tensor.bytes(), target);
+      }
       counted[in] = true;
     }
   }
-  return bytes;
+  return seconds;
 }
 
 /// Cuts that would part layers which have to be on the same chips: those that write and read one
@@ -78,8 +82,13 @@ bool sums_in_parts(const net::Conv& conv) {
 /// Costs of a network on groups of `width` chips, and what of each layer a chip does.
 class Costs {
  public:
-  Costs(const net::Net& network, const Target& target, std::uint32_t width)
-      : network_(network), target_(target), width_(width), readers_(find_readers(network)) {
+  /// Cuts what is worth it, or `always` what can be cut.
+  Costs(const net::Net& network, const Target& target, std::uint32_t width, bool always)
+      : network_(network),
+        target_(target),
+        width_(width),
+        always_(always),
+        readers_(find_readers(network)) {
     Bytes all_weights = 0;
     for (const net::Layer& layer : network.layers) {
       if (const auto* conv = std::get_if<net::Conv>(&layer.op)) {
@@ -117,14 +126,17 @@ class Costs {
   }
   /// The chips give each other the parts of a result.
   [[nodiscard]] double gathering(const net::Tensor& out) const {
-    return exchange_seconds(out.bytes() / width_, width_, target_) + copying(out.bytes());
+    return exchange(out, out.bytes() / width_) + copying(out.bytes());
   }
   /// The chips give each other fp32 sums and add them up.
   [[nodiscard]] double reducing(const net::Tensor& out) const {
-    const Bytes bytes = out.shape.elements() * sizeof(float);
     const double lanes = target_.vector_lanes * target_.clusters * target_.clock_hz;
-    return exchange_seconds(bytes, width_, target_) +
+    return exchange(out, out.shape.elements() * sizeof(float)) +
            3.0 * static_cast<double>(out.shape.elements() * (width_ - 1)) / lanes;
+  }
+  /// Every chip sends `bytes` of a tensor to every other one.
+  [[nodiscard]] double exchange(const net::Tensor& tensor, Bytes bytes) const {
+    return (width_ - 1) * transfer_seconds(tensor.shape, bytes, target_);
   }
   [[nodiscard]] double copying(Bytes bytes) const {
     return static_cast<double>(bytes) / (target_.permute_bytes * target_.clock_hz);
@@ -146,14 +158,14 @@ class Costs {
 
   void cut(std::uint32_t layer) {
     if (conv(layer) == nullptr || cuts[layer] != Cut::none || !fits(*conv(layer))) return;
+    const double uncut = always_ ? never : whole(layer);
     const double alone = part(layer) + gathering(network_.tensor(conv(layer)->out));
     if (const auto next = partner(layer)) {
       const net::Tensor& out = network_.tensor(conv(*next)->out);
       const double first = part(layer);
       const double then = part(*next) + reducing(out);
-      const double other_then = fits(*conv(*next)) ? std::min(whole(*next), part(*next) + gathering(out))
-                                                   : whole(*next);
-      if (first + then < std::min(alone, whole(layer)) + other_then) {
+      const double other = fits(*conv(*next)) ? part(*next) + gathering(out) : never;
+      if (first + then < std::min(alone, uncut) + std::min(other, whole(*next))) {
         cuts[layer] = Cut::first;
         cuts[*next] = Cut::rows;
         seconds[layer] = first;
@@ -161,7 +173,7 @@ class Costs {
         return;
       }
     }
-    if (alone >= whole(layer)) return;
+    if (alone >= uncut) return;
     cuts[layer] = Cut::columns;
     seconds[layer] = alone;
   }
@@ -169,6 +181,7 @@ class Costs {
   const net::Net& network_;
   const Target& target_;
   std::uint32_t width_;
+  bool always_;
   bool streamed_ = false;
   std::vector<std::vector<std::uint32_t>> readers_;
 };
@@ -194,20 +207,14 @@ bool has_states(const net::Net& network) {
                              [](const net::Tensor& tensor) { return tensor.resident_in_dram; });
 }
 
-}  // namespace
-
-ChannelRange channels_of(std::uint32_t channels, std::uint32_t part, std::uint32_t parts) {
-  const std::uint32_t blocks = ceil_div(channels, numerics::block);
-  const auto bound = [&](std::uint32_t n) {
-    return std::min(channels, ceil_div(blocks * n, parts) * numerics::block);
-  };
-  return {bound(part), bound(part + 1)};
-}
-
-PartitionPlan partition(const net::Net& network, const Target& target, std::uint32_t width) {
+/// Stages of `width` chips each, at most target.chips / width of them (as many as can be, and
+/// products cut where they can be, where `all_chips`), so that the slowest is as fast as can be. Throws ModelError where weights and
+/// states do not fit the chips' DRAM.
+PartitionPlan partition(const net::Net& network, const Target& target, std::uint32_t width,
+                        bool all_chips) {
   const auto count = static_cast<std::uint32_t>(network.layers.size());
   const std::uint32_t stages = std::min(target.chips / width, count);
-  const Costs costs(network, target, width);
+  const Costs costs(network, target, width, all_chips);
   const std::vector<Bytes> states = state_bytes(network);
 
   std::vector<double> until(count + 1);  // seconds of the layers before i
@@ -216,7 +223,7 @@ PartitionPlan partition(const net::Net& network, const Target& target, std::uint
   for (std::uint32_t i = 0; i < count; ++i) {
     until[i + 1] = until[i] + costs.seconds[i];
     held[i + 1] = held[i] + costs.dram_bytes(i) + states[i];
-    cut[i] = static_cast<double>(crossing_bytes(network, i)) / target.peer_bandwidth;
+    cut[i] = crossing_seconds(network, i, target);
   }
   const auto stage_seconds = [&](std::uint32_t begin, std::uint32_t end) {
     if (held[end] - held[begin] > target.dram_bytes) return never;
@@ -240,51 +247,74 @@ PartitionPlan partition(const net::Net& network, const Target& target, std::uint
       }
     }
   }
-  // Fewer stages where no more can be cut.
-  std::uint32_t used = stages;
-  while (used > 0 && best[used][count] == never) --used;
-  if (used == 0) {
-    throw ModelError("{} bytes of weights and states do not fit {} stages of {} with {} bytes of DRAM each",
-                     held[count], stages, width == 1 ? "one chip" : fmt::format("{} chips", width),
-                     target.dram_bytes);
+  const bool in_turn = has_states(network);  // each run needs what the one before left
+  std::optional<PartitionPlan> fastest;
+  for (std::uint32_t used = 1; used <= stages; ++used) {
+    if (best[used][count] == never) continue;
+    PartitionPlan plan{.width = width,
+                       .clusters = target.clusters,
+                       .stages = std::vector<Stage>(used),
+                       .cuts = costs.cuts};
+    std::uint32_t end = count;
+    for (std::uint32_t s = used; s > 0; --s) {
+      const std::uint32_t begin = from[s][end];
+      plan.stages[s - 1] = {begin, end, (s - 1) * width, stage_seconds(begin, end)};
+      end = begin;
+    }
+    for (const Stage& stage : plan.stages) {
+      plan.seconds = in_turn ? plan.seconds + stage.seconds : std::max(plan.seconds, stage.seconds);
+    }
+    if (!fastest || plan.seconds < fastest->seconds || all_chips) fastest = std::move(plan);
   }
-  PartitionPlan plan{.width = width, .stages = std::vector<Stage>(used), .cuts = costs.cuts};
-  std::uint32_t end = count;
-  for (std::uint32_t s = used; s > 0; --s) {
-    const std::uint32_t begin = from[s][end];
-    plan.stages[s - 1] = {begin, end, (s - 1) * width, stage_seconds(begin, end)};
-    end = begin;
+  if (!fastest) {
+    throw ModelError(
+        "{} bytes of weights and states do not fit {} of {} with {} bytes of DRAM each",
+        held[count], stages == 1 ? "one stage" : fmt::format("{} stages", stages),
+        width == 1 ? "one chip" : fmt::format("{} chips", width), target.dram_bytes);
   }
-  for (const Stage& stage : plan.stages) {
-    plan.seconds = has_states(network) ? plan.seconds + stage.seconds
-                                       : std::max(plan.seconds, stage.seconds);
-  }
-  return plan;
+  return *fastest;
 }
 
-PartitionPlan partition(const net::Net& network, const Target& target, const Partition& wanted) {
+}  // namespace
+
+ChannelRange channels_of(std::uint32_t channels, std::uint32_t part, std::uint32_t parts) {
+  const std::uint32_t blocks = ceil_div(channels, numerics::block);
+  const auto bound = [&](std::uint32_t n) {
+    return std::min(channels, ceil_div(blocks * n, parts) * numerics::block);
+  };
+  return {bound(part), bound(part + 1)};
+}
+
+std::vector<PartitionPlan> partition(const net::Net& network, const Target& target,
+                                     const Partition& wanted) {
   using Kind = Partition::Kind;
-  if (wanted.kind == Kind::pipeline) return partition(network, target, 1U);
-  if (wanted.kind == Kind::tensor) return partition(network, target, target.chips);
-  if (wanted.kind == Kind::mixed) {
-    if (wanted.width == 0 || wanted.width > target.chips) {
-      throw ModelError("stages of {} chips on a card of {}", wanted.width, target.chips);
+  std::vector<std::uint32_t> widths;
+  if (wanted.kind == Kind::automatic) {
+    for (std::uint32_t width = 1; width <= target.chips; ++width) {
+      if (target.chips % width == 0) widths.push_back(width);
     }
-    return partition(network, target, wanted.width);
+  } else {
+    widths = {wanted.kind == Kind::pipeline ? 1 : wanted.kind == Kind::tensor ? target.chips : wanted.width};
   }
-  std::optional<PartitionPlan> best;
+  if (widths.front() == 0 || widths.front() > target.chips) {
+    throw ModelError("stages of {} chips on a card of {}", widths.front(), target.chips);
+  }
+  std::vector<PartitionPlan> plans;
   std::string reason;
-  for (std::uint32_t width = 1; width <= target.chips; ++width) {
-    if (target.chips % width != 0) continue;
-    try {
-      PartitionPlan plan = partition(network, target, width);
-      if (!best || plan.seconds < best->seconds) best = std::move(plan);
-    } catch (const ModelError& error) {
-      reason = error.what();
+  for (const std::uint32_t width : widths) {
+    Target part = target;
+    for (part.clusters = 1;; part.clusters = std::min(2 * part.clusters, target.clusters)) {
+      try {
+        plans.push_back(partition(network, part, width, wanted.kind != Kind::automatic));
+      } catch (const ModelError& error) {
+        reason = error.what();
+      }
+      if (part.clusters == target.clusters) break;
     }
   }
-  if (!best) throw ModelError("{}", reason);
-  return *best;
+  if (plans.empty()) throw ModelError("{}", reason);
+  std::ranges::stable_sort(plans, {}, &PartitionPlan::seconds);
+  return plans;
 }
 
 Partition parse_partition(const std::string& text) {

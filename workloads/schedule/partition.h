@@ -27,7 +27,8 @@ struct Stage {
 };
 
 struct PartitionPlan {
-  std::uint32_t width = 1;  ///< chips of a stage
+  std::uint32_t width = 1;     ///< chips of a stage
+  std::uint32_t clusters = 1;  ///< of each chip, that take part
   std::vector<Stage> stages;
   std::vector<Cut> cuts;  ///< by layer
   double seconds = 0;     ///< from run to run: the slowest stage; with states, all of them
@@ -42,12 +43,10 @@ struct ChannelRange {
 };
 ChannelRange channels_of(std::uint32_t channels, std::uint32_t part, std::uint32_t parts);
 
-/// Stages of `width` chips each, at most target.chips / width of them, so that the slowest is as
-/// fast as can be by the cost model. Throws ModelError where weights and states do not fit the
+/// The plans that `wanted` allows, by chips a stage and clusters that take part, each with the
+/// number of stages that takes least (all chips, unless automatic); those first that take least
+/// from run to run by the cost model. Throws ModelError where weights and states do not fit the
 /// chips' DRAM.
-PartitionPlan partition(const net::Net& network, const Target& target, std::uint32_t width);
-
-/// The plan that takes least from run to run of those that the option allows.
-PartitionPlan partition(const net::Net& network, const Target& target, const Partition& wanted);
+std::vector<PartitionPlan> partition(const net::Net& network, const Target& target, const Partition& wanted);
 
 }  // namespace steppe::schedule

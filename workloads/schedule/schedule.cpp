@@ -113,6 +113,34 @@ void count_macs(const net::Net& network, package::Package& package) {
   }
 }
 
+/// All decisions for a card.
+struct Planned {
+  PartitionPlan partition;
+  Distribution distribution;
+  std::vector<Transfer> transfers;
+  std::vector<ShardPlan> shards;
+};
+
+/// The first of the partitions whose activations fit the SRAM.
+Planned plan_card(const net::Net& network, const Target& target, const Partition& wanted) {
+  const std::vector<PartitionPlan> candidates = partition(network, target, wanted);
+  for (std::size_t i = 0;; ++i) {
+    Planned planned{.partition = candidates[i], .distribution = distribute(network, candidates[i])};
+    Target used = target;
+    used.clusters = planned.partition.clusters;
+    planned.transfers = find_transfers(planned.distribution);
+    try {
+      for (std::uint32_t chip = 0; chip < planned.distribution.layers.size(); ++chip) {
+        if (planned.distribution.layers[chip].empty()) continue;
+        planned.shards.push_back(plan_shard(planned.distribution, used, chip, planned.transfers));
+      }
+      return planned;
+    } catch (const ModelError&) {
+      if (i + 1 == candidates.size()) throw;
+    }
+  }
+}
+
 }  // namespace
 
 package::Package empty_package(const std::string& model, const Target& target) {
@@ -127,9 +155,8 @@ package::Package empty_package(const std::string& model, const Target& target) {
 package::Package compile(const net::Net& whole, const Target& target, const Options& options,
                          Report* report) {
   net::check(whole);
-  const PartitionPlan partitioned = partition(whole, target, options.partition);
-  Distribution distribution = distribute(whole, partitioned);
-  const net::Net& network = distribution.network;
+  const Planned planned = plan_card(whole, target, options.partition);
+  const net::Net& network = planned.distribution.network;
   auto storage = std::make_shared<Storage>();
   package::Package package = empty_package(network.name, target);
   package.timing_only = options.timing_only;
@@ -143,14 +170,8 @@ package::Package compile(const net::Net& whole, const Target& target, const Opti
     package.debug.push_back({.layer = layer.name, .nodes = layer.nodes});
   }
 
-  std::vector<Transfer> transfers = find_transfers(distribution);
-  std::vector<ShardPlan> plans;
-  for (std::uint32_t chip = 0; chip < distribution.layers.size(); ++chip) {
-    if (distribution.layers[chip].empty()) continue;
-    plans.push_back(plan_shard(distribution, target, chip, transfers));
-  }
-  for (const ShardPlan& plan : plans) {
-    package.shards.push_back(make_shard(network, plan, transfers, target, options, *storage));
+  for (const ShardPlan& plan : planned.shards) {
+    package.shards.push_back(make_shard(network, plan, planned.transfers, target, options, *storage));
     const package::Segment& last = package.shards.back().segments.back();
     package.target.dram_bytes = std::max(package.target.dram_bytes, last.dram_offset + last.bytes);
     if (report != nullptr) {
@@ -163,7 +184,7 @@ package::Package compile(const net::Net& whole, const Target& target, const Opti
                                 .peak_sram_bytes = plan.peak_sram_bytes});
     }
   }
-  for (const Transfer& transfer : transfers) {
+  for (const Transfer& transfer : planned.transfers) {
     package.channels.push_back({.tensor = network.tensor(transfer.tensor).name,
                                 .from_chip = transfer.from_chip,
                                 .to_chip = transfer.to_chip,
@@ -171,8 +192,10 @@ package::Package compile(const net::Net& whole, const Target& target, const Opti
   }
   package.storage = storage;
   if (report != nullptr) {
-    report->chips_a_stage = partitioned.width;
-    report->network = std::move(distribution.network);
+    report->stages = planned.partition.stages.size();
+    report->chips_a_stage = planned.partition.width;
+    report->clusters = planned.partition.clusters;
+    report->network = planned.distribution.network;
   }
   return package;
 }

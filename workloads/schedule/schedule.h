@@ -28,6 +28,7 @@ struct Target {
   double permute_bytes = 64;     ///< a cycle
   double dram_bandwidth = 82e9;  ///< bytes per second, of one chip
   double peer_bandwidth = 12e9;  ///< from chip to chip
+  double peer_latency = 600e-9;  ///< likewise, seconds one way
 };
 
 /// How the chips share the work.
@@ -61,7 +62,9 @@ struct ShardReport {
   Bytes peak_sram_bytes = 0;
 };
 struct Report {
+  std::size_t stages = 0;
   std::uint32_t chips_a_stage = 1;
+  std::uint32_t clusters = 1;  ///< of each chip, that take part
   std::vector<ShardReport> shards;
   net::Net network;  ///< what the card computes: that compiled, cut for the chips
 };
