@@ -26,6 +26,7 @@ using Strings = std::vector<std::string>;
 struct CompileOptions {
   ModelArguments model;
   std::string out, target, partition, reference, labels;
+  Whole clusters;
   Strings settings, inputs;
   bool timing_only = false;
 };
@@ -41,6 +42,8 @@ std::optional<CompileOptions> parse(const Strings& arguments) {
   add("partition", options::value(&compile.partition)->default_value("auto"),
       "pipeline: layers in a row on each chip; tensor: all chips take part in each layer; mixed:N: "
       "stages of N chips; auto: the best by estimate");
+  add("clusters", options::value(&compile.clusters)->default_value({0}, "auto"),
+      "of each chip, that take part");
   add("timing-only", options::bool_switch(&compile.timing_only), "leave the weights' values out");
   add("reference", options::value(&compile.reference),
       "DIR: write what the card has to return for --input, and the float model's answer");
@@ -58,6 +61,11 @@ std::optional<CompileOptions> parse(const Strings& arguments) {
     throw ConfigError("--calibrate sets ranges that the table of --calibration holds already");
   }
   schedule::parse_partition(compile.partition);
+  if (values.count("clusters") != 0 && !values["clusters"].defaulted() &&
+      (compile.clusters.value < 1 || compile.clusters.value > 64)) {
+    throw ConfigError("--clusters {}: from 1 to 64, as many as a chip of the target has",
+                      compile.clusters.value);
+  }
   return compile;
 }
 
@@ -180,8 +188,7 @@ void print_card(const package::Package& package, const passes::LowerReport& lowe
   if (lowered.random_samples && !package.timing_only) {
     fmt::print("calibration        inputs drawn from a seed; --calibrate gives real ones\n");
   }
-  fmt::print("partition          {} of {}, {} of each\n",
-             count_of(report.stages, "stage"),
+  fmt::print("partition          {} of {}, {} of each\n", count_of(report.stages, "stage"),
              count_of(report.chips_a_stage, "chip"), count_of(report.clusters, "cluster"));
   for (const schedule::ShardReport& shard : report.shards) {
     fmt::print(
@@ -210,13 +217,15 @@ CardPart compile_card(const CompileOptions& compile, const PlacedModel& model,
     part.package = schedule::empty_package(model.graph.name, target);
     part.package.batch = compile.model.model().batch;
   } else {
+    schedule::Partition partition = schedule::parse_partition(compile.partition);
+    partition.clusters = static_cast<std::uint32_t>(compile.clusters.value);
     const net::Net network = passes::lower(model.parts.card, lowering, &part.lowered);
-    part.package = schedule::compile(
-        network, target,
-        {.batch = compile.model.model().batch,
-         .timing_only = compile.timing_only || holds_shapes_only(network),
-         .partition = schedule::parse_partition(compile.partition)},
-        &part.report);
+    part.package =
+        schedule::compile(network, target,
+                          {.batch = compile.model.model().batch,
+                           .timing_only = compile.timing_only || holds_shapes_only(network),
+                           .partition = partition},
+                          &part.report);
   }
   if (model.parts.hosted()) {
     part.before = graph::serialise(model.parts.before);

@@ -14,7 +14,8 @@ std::string changed_package(const Scratch& scratch, const std::string& section,
                             const std::string& from, const std::string& to) {
   const std::string package = scratch / "digits.shards";
   REQUIRE(run_steppe("compile " + digits("digits.onnx") + " -o " + package +
-                     " --target s30 --calibrate image=" + digits("calibration.npy"))
+                     " --target s30 --partition pipeline --clusters 4 --calibrate image=" +
+                     digits("calibration.npy"))
               .exit_code == 0);
   std::string text = run_steppe("disasm " + package).output;
   const std::size_t begin = text.find("# stream: " + section);

@@ -208,8 +208,8 @@ bool has_states(const net::Net& network) {
 }
 
 /// Stages of `width` chips each, at most target.chips / width of them (as many as can be, and
-/// products cut where they can be, where `all_chips`), so that the slowest is as fast as can be. Throws ModelError where weights and
-/// states do not fit the chips' DRAM.
+/// products cut where they can be, where `all_chips`), so that the slowest is as fast as can be.
+/// Throws ModelError where weights and states do not fit the chips' DRAM.
 PartitionPlan partition(const net::Net& network, const Target& target, std::uint32_t width,
                         bool all_chips) {
   const auto count = static_cast<std::uint32_t>(network.layers.size());
@@ -294,22 +294,29 @@ std::vector<PartitionPlan> partition(const net::Net& network, const Target& targ
       if (target.chips % width == 0) widths.push_back(width);
     }
   } else {
-    widths = {wanted.kind == Kind::pipeline ? 1 : wanted.kind == Kind::tensor ? target.chips : wanted.width};
+    widths = {wanted.kind == Kind::pipeline ? 1
+              : wanted.kind == Kind::tensor ? target.chips
+                                            : wanted.width};
   }
   if (widths.front() == 0 || widths.front() > target.chips) {
     throw ModelError("stages of {} chips on a card of {}", widths.front(), target.chips);
+  }
+  if (wanted.clusters > target.clusters) {
+    throw ModelError("{} clusters to take part, a chip has {}", wanted.clusters, target.clusters);
   }
   std::vector<PartitionPlan> plans;
   std::string reason;
   for (const std::uint32_t width : widths) {
     Target part = target;
-    for (part.clusters = 1;; part.clusters = std::min(2 * part.clusters, target.clusters)) {
+    const std::uint32_t most = wanted.clusters == 0 ? target.clusters : wanted.clusters;
+    for (part.clusters = std::max(wanted.clusters, 1U);;
+         part.clusters = std::min(2 * part.clusters, most)) {
       try {
         plans.push_back(partition(network, part, width, wanted.kind != Kind::automatic));
       } catch (const ModelError& error) {
         reason = error.what();
       }
-      if (part.clusters == target.clusters) break;
+      if (part.clusters == most) break;
     }
   }
   if (plans.empty()) throw ModelError("{}", reason);
@@ -326,8 +333,10 @@ Partition parse_partition(const std::string& text) {
       return {.kind = Partition::Kind::mixed, .width = width};
     }
   }
-  throw ConfigError("--partition {}: auto, pipeline, tensor, or mixed:N with N chips a stage, up to 64, are right",
-                    text);
+  throw ConfigError(
+      "--partition {}: auto, pipeline, tensor, or mixed:N with N chips a stage, up to 64, are "
+      "right",
+      text);
 }
 
 }  // namespace steppe::schedule

@@ -41,6 +41,7 @@ struct Partition {
   };
   Kind kind = Kind::automatic;
   std::uint32_t width = 1;
+  std::uint32_t clusters = 0;  ///< of each chip, that take part; 0: by the cost model
 };
 /// "auto", "pipeline", "tensor" or "mixed:N"; throws ConfigError for anything else.
 Partition parse_partition(const std::string& text);

@@ -50,6 +50,20 @@ net::TensorId add_conv(net::Net& network, net::TensorId in, std::uint32_t channe
   return conv.out;
 }
 
+/// Products that four chips can share: a pair, and one with a residual connection.
+net::Net wide_net() {
+  net::Net network{.name = "wide"};
+  const net::TensorId in = add_tensor(network, "in", {2, 9, 5, 128});
+  const net::TensorId a = add_conv(network, in, 256, 1, 1, net::no_tensor, "a");
+  const net::TensorId b = add_conv(network, a, 128, 1, 1, in, "b");
+  const net::TensorId c = add_conv(network, b, 128, 3, 1, b, "c");
+  network.inputs.push_back(
+      {.name = "in", .tensor = in, .dims = {2, 9, 5, 128}, .to_card = {0, 1, 2, 3}});
+  network.outputs.push_back(
+      {.name = "out", .tensor = c, .dims = {2, 9, 5, 128}, .to_card = {0, 1, 2, 3}});
+  return network;
+}
+
 /// Three convolutions with a residual connection, a softmax, a transpose and a product with itself.
 net::Net small_net() {
   net::Net network{.name = "small"};
@@ -191,12 +205,22 @@ void check_tokens(const package::Package& package) {
 }  // namespace
 
 TEST_CASE("no order of the queues deadlocks, and every run gives back the tokens it took") {
-  for (const std::uint32_t chips : {1U, 2U, 3U}) {
+  using Kind = schedule::Partition::Kind;
+  for (const std::uint32_t chips : {1U, 2U, 3U, 4U}) {
     for (const std::uint32_t clusters : {1U, 3U, 4U}) {
-      const package::Package package =
-          schedule::compile(small_net(), small_target(chips, clusters, 1 << 20), {});
+      const schedule::Target target = small_target(chips, clusters, 1 << 20);
+      schedule::Options options;
+      options.partition = {.kind = Kind::pipeline, .clusters = clusters};
+      const package::Package package = schedule::compile(small_net(), target, options);
       CHECK(package.shards.size() == chips);
       check_tokens(package);
+      for (const std::uint32_t width : {2U, 3U, 4U}) {
+        if (width > chips) continue;
+        options.partition = {.kind = Kind::mixed, .width = width, .clusters = clusters};
+        const package::Package shared = schedule::compile(wide_net(), target, options);
+        CHECK(shared.shards.size() == chips / width * width);
+        check_tokens(shared);
+      }
     }
   }
 }

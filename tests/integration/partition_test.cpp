@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <doctest/doctest.h>
+
+#include "tests/integration/program.h"
+
+using namespace steppe::test;
+
+namespace {
+
+/// Compiles the shipped model for the target, runs it on the held-out images and compares it bit by
+/// bit with the reference executor. Returns what `compile` printed.
+std::string compile_and_run(Scratch& scratch, const std::string& target,
+                            const std::string& options) {
+  const std::string inputs = " --input image=" + digits("images.npy");
+  const Outcome compile =
+      run_steppe("compile " + digits("digits.onnx") + " -o " + scratch / "m" + " --target " +
+                 target + " --calibrate image=" + digits("calibration.npy") + inputs +
+                 " --reference " + scratch / "reference" + " " + options);
+  INFO(compile.output);
+  REQUIRE(compile.exit_code == 0);
+  const Outcome run = run_steppe("run " + scratch / "m" + inputs +
+                                 " --golden logits=" + scratch / "reference/logits.npy" +
+                                 " --labels " + digits("labels.npy") + " --out " + scratch / "out");
+  INFO(options, "\n", run.output);
+  CHECK(run.exit_code == 0);
+  CHECK(read_json(scratch / "out/summary.json")["accuracy"].get<double>() > 0.98);
+  return compile.output;
+}
+
+void expect_refused(const std::string& options, int code, const std::string& part) {
+  Scratch scratch;
+  const Outcome outcome =
+      run_steppe("compile " + digits("digits.onnx") + " -o " + scratch / "m " + options);
+  INFO(options, "\n", outcome.output);
+  CHECK(outcome.exit_code == code);
+  CHECK(outcome.output.find(part) != std::string::npos);
+}
+
+}  // namespace
+
+TEST_CASE("products shared by all chips, and by stages of some, equal the reference") {
+  Scratch scratch;
+  CHECK(compile_and_run(scratch, "s30", "--partition tensor").find("1 stage of 3 chips") !=
+        std::string::npos);
+  CHECK(compile_and_run(scratch, "s40", "--partition mixed:2").find("2 stages of 2 chips") !=
+        std::string::npos);
+  compile_and_run(scratch, "s30l", "--partition tensor --clusters 3 --sparsity unstructured:0.1");
+}
+
+TEST_CASE("the cost model shares the weights of a decoder over the chips") {
+  // 594 MB of weights at 82 GB/s: one step after the other, a pipeline reads with one chip at a
+  // time.
+  Scratch scratch;
+  double seconds[2];
+  for (const int i : {0, 1}) {
+    const Outcome compile =
+        run_steppe("compile zoo:gptj-6b -o " + scratch / "m" +
+                   " --timing-only --target s30 --partition " + (i == 0 ? "pipeline" : "auto"));
+    INFO(compile.output);
+    REQUIRE(compile.exit_code == 0);
+    const Outcome run =
+        run_steppe("run " + scratch / "m" + " --mode timing --samples 1 --out " + scratch / "out");
+    REQUIRE(run.exit_code == 0);
+    seconds[i] = read_json(scratch / "out/summary.json")["seconds_per_inference"].get<double>();
+  }
+  CHECK(seconds[1] < 0.5 * seconds[0]);
+}
+
+TEST_CASE("partitions that cannot be") {
+  expect_refused("--partition rows", 2, "mixed:N");
+  expect_refused("--partition mixed:0", 2, "mixed:N");
+  expect_refused("--target s30 --partition mixed:4", 3, "stages of 4 chips on a card of 3");
+  expect_refused("--target s30 --clusters 5", 3, "a chip has 4");
+  expect_refused("--clusters 0", 2, "--clusters 0");
+}
