@@ -9,8 +9,10 @@
 #include "sim/host/host_program.h"
 #include "sim/machine.h"
 #include "sim/model_arguments.h"
+#include "sim/report/layers.h"
 #include "sim/report/text.h"
 #include "sim/report/verdict.h"
+#include "sim/simulation.h"
 #include "workloads/graph/float_executor.h"
 #include "workloads/graph/serial.h"
 #include "workloads/package/package.h"
@@ -29,6 +31,7 @@ struct CompileOptions {
   Whole clusters;
   Strings settings, inputs;
   bool timing_only = false;
+  bool report = false;
 };
 
 std::optional<CompileOptions> parse(const Strings& arguments) {
@@ -45,6 +48,8 @@ std::optional<CompileOptions> parse(const Strings& arguments) {
   add("clusters", options::value(&compile.clusters)->default_value({0}, "auto"),
       "of each chip, that take part");
   add("timing-only", options::bool_switch(&compile.timing_only), "leave the weights' values out");
+  add("report", options::bool_switch(&compile.report),
+      "time a run, and print what each layer takes and what it would at least");
   add("reference", options::value(&compile.reference),
       "DIR: write what the card has to return for --input, and the float model's answer");
   add("input", options::value(&compile.inputs), "NAME=FILE.npy: inputs of --reference");
@@ -200,6 +205,16 @@ void print_card(const package::Package& package, const passes::LowerReport& lowe
   }
 }
 
+/// Runs the package once, alone, and prints where its time went.
+void print_layers(Machine& machine, const package::Package& package, HostProgram& host,
+                  const schedule::Report& report, const LayerTimeline& timeline) {
+  const Samples samples = load_samples(host.inputs(), {}, package.batch, 1, 1);
+  const SimulationResult result = simulate(machine, package, host, samples);
+  fmt::print("{}", format_table(layer_times(report, timeline, result.submitted.front(),
+                                            machine.card().description().clock_hz)));
+  fmt::print("run alone          {}\n", format_seconds(result.latency_seconds()));
+}
+
 /// What the compiler makes of a placed model.
 struct CardPart {
   passes::LowerReport lowered;
@@ -244,7 +259,11 @@ int compile_command(const Strings& arguments) {
   const CompileOptions& compile = *parsed;
   check_writable(folder_of(compile.out));
   if (!compile.reference.empty()) check_writable(compile.reference);
-  Machine machine({.platform = compile.target, .settings = compile.settings, .mode = Mode::timing});
+  LayerTimeline timeline;
+  Machine machine({.platform = compile.target,
+                   .settings = compile.settings,
+                   .mode = Mode::timing,
+                   .timeline = compile.report ? &timeline : nullptr});
   const schedule::Target target = make_target(compile.target, machine.card().description());
   const PlacedModel model = compile.model.place();
   std::optional<Samples> samples;
@@ -266,6 +285,9 @@ int compile_command(const Strings& arguments) {
   }
   if (!package.shards.empty()) print_card(package, card.lowered, card.report);
   print_host(model, host, machine.processors());
+  if (compile.report && !package.shards.empty()) {
+    print_layers(machine, package, host, card.report, timeline);
+  }
   package::write(package, compile.out);
   fmt::print("package            {} ({:.2f} MB{})\n", compile.out,
              static_cast<double>(std::filesystem::file_size(compile.out)) * 1e-6,

@@ -142,8 +142,11 @@ TEST_CASE("digits: all three chips work") {
   REQUIRE(run_steppe(run_arguments(scratch, package, "s30", "out")).exit_code == 0);
   const auto stats = read_json(scratch / "out/stats.json");
   for (const char* chip : {"card.chip0", "card.chip1", "card.chip2"}) {
-    const auto& busy = stats.at(std::string(chip) + ".cluster0.tensor.queue.busy");
-    CHECK(busy["value"].get<double>() > 0);
+    double busy = 0;
+    for (const char* queue : {".cluster0.tensor.queue.busy", ".cluster0.vector.queue.busy"}) {
+      busy += stats.at(std::string(chip) + queue)["value"].get<double>();
+    }
+    CHECK(busy > 0);
   }
 }
 

@@ -112,6 +112,25 @@ double layer_seconds(const net::Net& network, const net::Layer& layer, const Tar
   return seconds + layer_start_seconds + cluster_seconds * target.clusters;
 }
 
+LayerBound layer_bound(const net::Net& network, const net::Layer& layer, const Target& target,
+                       Bytes dram_bytes) {
+  LayerBound bound{.dram = static_cast<double>(dram_bytes) / target.dram_bandwidth};
+  const double clusters = target.clusters * target.clock_hz;
+  const auto macs = static_cast<double>(net::dense_macs(network, layer));
+  if (macs > 0) {
+    const auto* conv = std::get_if<net::Conv>(&layer.op);
+    const double stored = conv != nullptr ? conv->sparsity.stored() : 1.0;
+    bound.tensor = macs * stored /
+                   (static_cast<double>(target.engines) * target.lanes * target.columns * clusters);
+  } else if (!network.tensor(net::output_of(layer)).resident_in_dram) {
+    const VectorWork work = vector_work(network, layer);
+    bound.vector = std::max({work.lanes / target.vector_lanes, work.special / target.special_lanes,
+                             work.permuted / target.permute_bytes}) /
+                   clusters;
+  }
+  return bound;
+}
+
 double transfer_seconds(const net::Shape& shape, Bytes bytes, const Target& target) {
   const double copies = rows_in_parallel(shape, target);
   return (copies + 2) * (target.peer_latency + copy_seconds) +

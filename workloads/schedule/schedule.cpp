@@ -6,8 +6,9 @@
 #include <deque>
 
 #include "models/base/error.h"
-#include "workloads/schedule/emit.h"
+#include "workloads/schedule/cost.h"
 #include "workloads/schedule/distribute.h"
+#include "workloads/schedule/emit.h"
 #include "workloads/schedule/partition.h"
 #include "workloads/schedule/plan.h"
 #include "workloads/schedule/tiles.h"
@@ -121,6 +122,27 @@ struct Planned {
   std::vector<ShardPlan> shards;
 };
 
+/// What each layer asks for at least.
+std::vector<LayerReport> bounds(const Planned& planned, const Target& target) {
+  const net::Net& network = planned.distribution.network;
+  std::vector<LayerReport> result(network.layers.size());
+  for (const ShardPlan& plan : planned.shards) {
+    std::vector<Bytes> read(network.layers.size());
+    for (const Tile& tile : plan.tiles) {
+      if (!tile.resident) read[tile.layer] += tile.bytes;
+    }
+    for (const std::uint32_t i : plan.layers) {
+      const net::Layer& layer = network.layers[i];
+      for (const net::TensorId in : net::inputs_of(layer)) {
+        if (network.tensor(in).resident_in_dram) read[i] += network.tensor(in).bytes();
+      }
+      const LayerBound bound = layer_bound(network, layer, target, read[i]);
+      result[i] = {plan.chip, bound.tensor, bound.vector, bound.dram};
+    }
+  }
+  return result;
+}
+
 /// The first of the partitions whose activations fit the SRAM.
 Planned plan_card(const net::Net& network, const Target& target, const Partition& wanted) {
   const std::vector<PartitionPlan> candidates = partition(network, target, wanted);
@@ -171,7 +193,8 @@ package::Package compile(const net::Net& whole, const Target& target, const Opti
   }
 
   for (const ShardPlan& plan : planned.shards) {
-    package.shards.push_back(make_shard(network, plan, planned.transfers, target, options, *storage));
+    package.shards.push_back(
+        make_shard(network, plan, planned.transfers, target, options, *storage));
     const package::Segment& last = package.shards.back().segments.back();
     package.target.dram_bytes = std::max(package.target.dram_bytes, last.dram_offset + last.bytes);
     if (report != nullptr) {
@@ -192,6 +215,7 @@ package::Package compile(const net::Net& whole, const Target& target, const Opti
   }
   package.storage = storage;
   if (report != nullptr) {
+    report->layers = bounds(planned, target);
     report->stages = planned.partition.stages.size();
     report->chips_a_stage = planned.partition.width;
     report->clusters = planned.partition.clusters;

@@ -62,12 +62,20 @@ struct ShardReport {
   Bytes resident_bytes = 0;  ///< of them, kept in every cluster's SRAM
   Bytes peak_sram_bytes = 0;
 };
+/// What a layer of the card's network asks for at least; see LayerBound in cost.h.
+struct LayerReport {
+  std::uint32_t chip = 0;
+  double tensor_seconds = 0;
+  double vector_seconds = 0;
+  double dram_seconds = 0;
+};
 struct Report {
   std::size_t stages = 0;
   std::uint32_t chips_a_stage = 1;
   std::uint32_t clusters = 1;  ///< of each chip, that take part
   std::vector<ShardReport> shards;
-  net::Net network;  ///< what the card computes: that compiled, cut for the chips
+  std::vector<LayerReport> layers;  ///< of `network`
+  net::Net network;                 ///< what the card computes: that compiled, cut for the chips
 };
 
 /// A package that says what it was made for and has no shards: the card does nothing of the model.
