@@ -40,12 +40,19 @@ CalibrationTable read_nodes(const YAML::Node& root, const std::string& path) {
       }
     } else if (key == "in_bf16" && entry.second.IsSequence()) {
       for (const auto& node : entry.second) table.in_bf16.insert(node.as<std::string>());
+    } else if (key == "activations" && entry.second.IsScalar()) {
+      const auto kind = entry.second.as<std::string>();
+      if (kind != "symmetric" && kind != "asymmetric") {
+        throw ConfigError("{}:{}: activations are symmetric or asymmetric, not '{}'", path,
+                          entry.first.Mark().line + 1, kind);
+      }
+      table.symmetric = kind == "symmetric";
     } else if (key == "ranges" || key == "in_bf16") {
       throw ConfigError("{}:{}: 'ranges' is a map of [lowest, highest], 'in_bf16' a list of nodes",
                         path, entry.first.Mark().line + 1);
     } else if (key != "model" && key != "method" && key != "samples") {
-      throw ConfigError("{}:{}: there is no entry '{}'; there are ranges and in_bf16", path,
-                        entry.first.Mark().line + 1, key);
+      throw ConfigError("{}:{}: there is no entry '{}'; there are ranges, in_bf16 and activations",
+                        path, entry.first.Mark().line + 1, key);
     }
   }
   if (table.ranges.empty()) throw ConfigError("{}: it holds no ranges", path);
@@ -57,9 +64,12 @@ CalibrationTable read_nodes(const YAML::Node& root, const std::string& path) {
 std::string format_table(const CalibrationTable& table) {
   YAML::Emitter out;
   out << YAML::Comment(
-      "Ranges of activations, [lowest, highest]: int8 has 127 steps up to the larger magnitude.");
+      "Ranges of activations, [lowest, highest]. symmetric: int8 has 127 steps up to the larger "
+      "magnitude; asymmetric: 255 steps from end to end.");
   out << YAML::BeginMap << YAML::Key << "model" << YAML::Value << table.model;
   out << YAML::Key << "method" << YAML::Value << table.method;
+  out << YAML::Key << "activations" << YAML::Value
+      << (table.symmetric ? "symmetric" : "asymmetric");
   out << YAML::Key << "samples" << YAML::Value << table.samples;
   out << YAML::Key << "in_bf16" << YAML::Value << YAML::BeginSeq;
   for (const std::string& node : table.in_bf16) out << YAML::DoubleQuoted << node;

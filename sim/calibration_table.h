@@ -14,6 +14,7 @@ namespace steppe::sim {
 struct CalibrationTable {
   std::string model, method;
   std::size_t samples = 0;
+  bool symmetric = true;  ///< zero points of 0
   std::map<std::string, passes::Range> ranges;
   std::set<std::string> in_bf16;
 };

@@ -44,8 +44,10 @@ void check_used(const std::string& model, const options::variables_map& values) 
     return values.count(option) != 0 && !values[option].defaulted();
   };
   const auto precision = values["precision"].as<std::string>();
-  if (precision != "int8" && given("calibration")) {
-    throw ConfigError("--calibration sets ranges of int8; --precision {} has none", precision);
+  for (const char* option : {"calibration", "activations"}) {
+    if (precision != "int8" && given(option)) {
+      throw ConfigError("--{} is about ranges of int8; --precision {} has none", option, precision);
+    }
   }
   if (precision != "int8" && given("calibrate") && values["pruning"].as<std::string>() != "obs") {
     throw ConfigError(
@@ -109,8 +111,11 @@ void ModelArguments::describe(options::options_description& described) {
   add("calibrate", options::value(&calibrate_),
       "NAME=FILE.npy, or a folder with NAME.npy for each input: inputs that set the ranges of "
       "activations");
-  add("calibration", options::value(&calibration_)->default_value("minmax"),
+  add("calibration", options::value(&calibration_)->default_value("mse"),
       "how: minmax, percentile:P, mse, entropy; or FILE.yaml, a table as `calibrate` writes it");
+  add("activations", options::value(&activations_)->default_value("symmetric"),
+      "of int8: symmetric (zero points of 0) or asymmetric (all 256 steps from the lowest to the "
+      "highest)");
   add("weights", options::value(&weights_), "random:SEED in place of stub weights");
   add("bind", options::value(&bindings_),
       "NAME=N or INPUT.AXIS=N: an extent that the model leaves open");
@@ -134,6 +139,12 @@ void ModelArguments::finish(const options::variables_map& values) {
   precision_ = parse_precision(precision_text_);
   check_used(model_.model, values);
   if (!reads_table()) passes::parse_method(calibration_);
+  if (activations_ != "symmetric" && activations_ != "asymmetric") {
+    throw ConfigError("--activations {}: symmetric or asymmetric are right", activations_);
+  }
+  if (reads_table() && !values["activations"].defaulted()) {
+    throw ConfigError("--activations is told by the table of --calibration");
+  }
   for (const std::string& binding : bindings_) {
     const auto [name, extent] = split_pair("bind", binding);
     model_.bindings[name] = parse_whole("--bind " + binding, extent);
@@ -181,8 +192,10 @@ PlacedModel ModelArguments::place() const {
     CalibrationTable table = read_table(calibration_);
     model.lowering.ranges = std::move(table.ranges);
     model.lowering.in_bf16 = std::move(table.in_bf16);
+    model.lowering.symmetric = table.symmetric;
   } else {
     model.lowering.method = passes::parse_method(calibration_);
+    model.lowering.symmetric = activations_ == "symmetric";
   }
   model.parts = passes::place(model.graph, model.lowering);
   if (!calibrate_.empty()) {

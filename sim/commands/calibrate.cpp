@@ -99,6 +99,7 @@ int calibrate_command(const std::vector<std::string>& arguments) {
   CalibrationTable table{.model = graph.name,
                          .method = model.method(),
                          .samples = samples.size(),
+                         .symmetric = lowering.symmetric,
                          .ranges = trial.report.values,
                          .in_bf16 = lowering.in_bf16};
   write_file(out, format_table(table));

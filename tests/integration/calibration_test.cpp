@@ -57,6 +57,19 @@ TEST_CASE("a calibration table sets the ranges that compile uses") {
   CHECK(read_file(scratch / "edited") != read_file(scratch / "m"));
 }
 
+TEST_CASE("asymmetric activations: told by the table, and equal to the reference") {
+  Scratch scratch;
+  calibrate_and_run(scratch, "--activations asymmetric");
+  CHECK(read_file(scratch / "t.yaml").find("activations: asymmetric") != std::string::npos);
+  const std::string from_table = read_file(scratch / "m");
+  REQUIRE(run_steppe("compile " + model + samples + " -o " + scratch / "direct" +
+                     " --activations asymmetric")
+              .exit_code == 0);
+  CHECK(read_file(scratch / "direct") == from_table);
+  REQUIRE(run_steppe("compile " + model + samples + " -o " + scratch / "direct").exit_code == 0);
+  CHECK(read_file(scratch / "direct") != from_table);
+}
+
 TEST_CASE("sensitive layers stay in bf16 until the outputs are good enough") {
   Scratch scratch;
   const std::string printed = calibrate_and_run(scratch, "--mixed auto:38");

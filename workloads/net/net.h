@@ -120,6 +120,7 @@ struct Conv {
   TensorId residual = no_tensor;  ///< of the output's shape and type
   float residual_scale = 0.0F;
   Constant<std::int8_t> lut;  ///< [256] or empty; int8 output
+  std::int32_t sum_zero = 0;  ///< zero point of what is looked up in `lut`
 };
 
 /// Product of two activations, image by image: out[n][h][0][c] = sum_k a[n][h][0][k] *

@@ -109,8 +109,8 @@ net::Net lower(const graph::Graph& graph, const LowerOptions& options, LowerRepo
       values = options.ranges.empty() ? calibrate(pruned, samples, options.method)
                                       : given_ranges(graph, layout, options.ranges);
     }
-    ranges = set_quantisations(layout, values);
-    quantise(pruned, steps, values, layout);
+    ranges = set_quantisations(layout, values, options.symmetric);
+    quantise(pruned, steps, values, layout, options.symmetric);
   }
   net::check(layout.net);
   if (report != nullptr) {

@@ -28,6 +28,7 @@ struct LowerOptions {
   /// are none.
   std::vector<Sample> samples;
   RangeMethod method;
+  bool symmetric = true;  ///< zero points of activations are 0
   std::uint64_t seed = 1;
   /// Sizes only: no constant gets data, scales are 1. Implied by constants without data.
   bool timing_only = false;

@@ -53,14 +53,14 @@ const std::vector<float>& data_of(const Graph& graph, const Node& node, graph::V
                    described(node), value.name);
 }
 
-std::int32_t bounded(float value, float scale) {
-  const float q = std::nearbyint(value / scale);
+std::int32_t bounded(float value, const net::Quant& quant) {
+  const float q = std::nearbyint(value / quant.scale) + static_cast<float>(quant.zero);
   return static_cast<std::int32_t>(std::clamp(q, -128.0F, 127.0F));
 }
 
-net::Clamp clamp_of(const std::optional<ScaleClamp>& function, float scale) {
+net::Clamp clamp_of(const std::optional<ScaleClamp>& function, const net::Quant& quant) {
   if (!function) return {};
-  return {bounded(function->low, scale), bounded(function->high, scale)};
+  return {bounded(function->low, quant), bounded(function->high, quant)};
 }
 
 std::int32_t rounded_bias(double value) {
@@ -72,8 +72,8 @@ std::int32_t rounded_bias(double value) {
 class Quantiser {
  public:
   Quantiser(const Graph& graph, const std::vector<Step>& steps, const std::vector<Range>& values,
-            Layout& layout)
-      : graph_(graph), steps_(steps), values_(values), layout_(layout) {}
+            Layout& layout, bool symmetric)
+      : graph_(graph), steps_(steps), values_(values), layout_(layout), symmetric_(symmetric) {}
 
   void run() {
     for (std::size_t i = 0; i < layout_.net.layers.size(); ++i) {
@@ -138,7 +138,7 @@ class Quantiser {
     const net::Quant in = layout_.net.tensor(op.in).quant;
     const net::Quant out = layout_.net.tensor(op.out).quant;
     // In front of a table the sum has a quantisation of its own.
-    const net::Quant sum = tabled ? quant_of(values_[step_->sum]) : out;
+    const net::Quant sum = tabled ? quant_of(values_[step_->sum], symmetric_) : out;
     const double factor = step_->scale_clamp ? double{step_->scale_clamp->scale} : 1.0;
     const std::vector<float> weights =
         gathered(data_of(graph_, *node_, node_->inputs[1]), source_->weights);
@@ -164,9 +164,11 @@ class Quantiser {
     op.weights.int8 = std::make_shared<const std::vector<std::int8_t>>(std::move(q));
     set(op.bias, std::move(bias));
     set(op.multiplier, std::move(multiplier));
-    op.clamp = clamp_of(step_->scale_clamp, sum.scale);
+    op.clamp = clamp_of(step_->scale_clamp, sum);
     if (op.residual != net::no_tensor) op.residual_scale = scale(op.residual) / sum.scale;
-    if (tabled) set(op.lut, table(sum, out));
+    if (!tabled) return;
+    op.sum_zero = sum.zero;
+    set(op.lut, table(sum, out));
   }
 
   static float weight_scale(std::span<const float> row, double bias, float in_scale) {
@@ -186,7 +188,7 @@ class Quantiser {
     }
     op.multiplier = static_cast<float>(double{scale(op.a)} * double{scale(op.b)} * factor /
                                        double{scale(op.out)});
-    op.clamp = clamp_of(step_->scale_clamp, scale(op.out));
+    op.clamp = clamp_of(step_->scale_clamp, layout_.net.tensor(op.out).quant);
   }
 
   void fill(net::Map& op) {
@@ -220,6 +222,7 @@ class Quantiser {
   const std::vector<Step>& steps_;
   const std::vector<Range>& values_;
   Layout& layout_;
+  bool symmetric_;
   const LayerSource* source_ = nullptr;
   const Step* step_ = nullptr;
   const Node* node_ = nullptr;
@@ -227,12 +230,16 @@ class Quantiser {
 
 }  // namespace
 
-net::Quant quant_of(const Range& range) {
-  const float scale = range.magnitude() / 127.0F;
-  return {std::isnormal(scale) ? scale : 1.0F, 0};
+net::Quant quant_of(const Range& range, bool symmetric) {
+  const float scale = symmetric ? range.magnitude() / 127.0F : (range.high - range.low) / 255.0F;
+  if (!std::isnormal(scale)) return {};
+  if (symmetric) return {scale, 0};
+  const float zero = std::nearbyint(-128.0F - range.low / scale);
+  return {scale, static_cast<std::int32_t>(std::clamp(zero, -128.0F, 127.0F))};
 }
 
-std::vector<Range> set_quantisations(Layout& layout, const std::vector<Range>& values) {
+std::vector<Range> set_quantisations(Layout& layout, const std::vector<Range>& values,
+                                     bool symmetric) {
   net::Net& net = layout.net;
   Groups groups(net.tensors.size());
   for (const net::Layer& layer : net.layers) {
@@ -250,17 +257,24 @@ std::vector<Range> set_quantisations(Layout& layout, const std::vector<Range>& v
       common[groups.root(softmax->out)].include({0.0F, 1.0F});
     }
   }
+  std::vector<bool> centred(net.tensors.size(), symmetric);
+  for (const net::Layer& layer : net.layers) {
+    if (const auto* product = std::get_if<net::MatMul>(&layer.op)) {
+      centred[groups.root(product->a)] = centred[groups.root(product->b)] = true;
+    }
+  }
   std::vector<Range> ranges(net.tensors.size());
   for (TensorId id = 0; id < net.tensors.size(); ++id) {
     ranges[id] = common[groups.root(id)];
-    if (net.tensors[id].type == net::Type::int8) net.tensors[id].quant = quant_of(ranges[id]);
+    if (net.tensors[id].type != net::Type::int8) continue;
+    net.tensors[id].quant = quant_of(ranges[id], centred[groups.root(id)]);
   }
   return ranges;
 }
 
 void quantise(const Graph& graph, const std::vector<Step>& steps, const std::vector<Range>& values,
-              Layout& layout) {
-  Quantiser(graph, steps, values, layout).run();
+              Layout& layout, bool symmetric) {
+  Quantiser(graph, steps, values, layout, symmetric).run();
 }
 
 }  // namespace steppe::passes

@@ -90,8 +90,10 @@ void finish(const State& state, const net::Conv& layer, float value, std::size_t
     value = value + scaled;
   }
   if (out.type != net::Type::int8) return state.put(layer.out, element, value, layer.clamp);
-  std::int8_t stored = store(value, out.quant.zero, layer.clamp.low, layer.clamp.high);
-  if (layer.lut.size != 0) stored = (*layer.lut.data)[static_cast<std::size_t>(stored + 128)];
+  const bool tabled = layer.lut.size != 0;
+  const std::int32_t zero = tabled ? layer.sum_zero : out.quant.zero;
+  std::int8_t stored = store(value, zero, layer.clamp.low, layer.clamp.high);
+  if (tabled) stored = (*layer.lut.data)[static_cast<std::size_t>(stored + 128)];
   state.tensors[layer.out].int8[element] = stored;
 }
 

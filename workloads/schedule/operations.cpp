@@ -151,6 +151,7 @@ isa::Conv Emitter::conv_template(const net::Conv& layer) const {
   }
   if (layer.lut.size != 0) {
     op.has_lut = 1;
+    op.out_zero = layer.sum_zero;
     op.lut_offset = operands_.tile_address + tile.lut_offset;
   }
   return op;

@@ -37,8 +37,9 @@ double quality(const graph::Graph& graph, const net::Net& net, const Sample& sam
   return 10.0 * std::log10(signal / noise);
 }
 
-double quality(const graph::Graph& graph) {
+double quality(const graph::Graph& graph, bool symmetric = true) {
   LowerOptions options;
+  options.symmetric = symmetric;
   options.pruning.ratio = net::balanced(1);
   return quality(graph, lower(graph, options), random_sample(graph, options.seed));
 }
@@ -93,6 +94,43 @@ TEST_CASE("Clip becomes bounds, a channel without weights gets scale 1") {
   CHECK(conv.clamp.low == -32);
   CHECK(conv.clamp.high == 127);
   CHECK(data(conv.multiplier)[1] == doctest::Approx(4.0 / 127 * 1.0 / (2.0 / 127)));
+}
+
+TEST_CASE("asymmetric: all steps from the lowest to the highest") {
+  Builder b;
+  const ValueId x = b.input("x", {1, 2});
+  const ValueId w = b.constant("w", {2, 1}, {1.0F, 0.5F});
+  const ValueId y =
+      b.node("Clip", {b.node("MatMul", {x, w}, {1, 1}), b.scalar(0.0F), b.scalar(1.0F)}, {1, 1});
+  LowerOptions options;
+  options.pruning.ratio = net::balanced(1);
+  options.symmetric = false;
+  options.samples = {{{"x", {2.0F, -0.55F}}}};
+  const net::Net net = lower(b.finish({y}), options);
+  const auto& conv = std::get<net::Conv>(net.layers.at(0).op);
+  // x: 2.55 / 255 = 0.01, -0.55 at -128: 0 at -73. y: 0 to 1, 0 at -128.
+  CHECK(net.tensor(conv.in).quant.scale == doctest::Approx(0.01));
+  CHECK(net.tensor(conv.in).quant.zero == -73);
+  CHECK(net.tensor(conv.out).quant.scale == doctest::Approx(1.0 / 255));
+  CHECK(net.tensor(conv.out).quant.zero == -128);
+  CHECK(conv.clamp.low == -128);
+  CHECK(conv.clamp.high == 127);
+  // Weights 1 and 0.5 are 127 and 64; their sum times the zero point goes into the bias.
+  CHECK(data(conv.bias) == std::vector<std::int32_t>{73 * (127 + 64)});
+}
+
+TEST_CASE("asymmetric: what a product of activations reads is symmetric") {
+  Builder b;
+  const ValueId x = b.node("Relu", {b.input("x", {1, 4, 4})}, {1, 4, 4});
+  LowerOptions options;
+  options.symmetric = false;
+  const net::Net net = lower(b.finish({b.node("MatMul", {x, x}, {1, 4, 4})}), options);
+  for (const net::Layer& layer : net.layers) {
+    if (const auto* product = std::get_if<net::MatMul>(&layer.op)) {
+      CHECK(net.tensor(product->a).quant.zero == 0);
+      CHECK(net.tensor(product->out).quant.zero != 0);
+    }
+  }
 }
 
 TEST_CASE("a bias that would leave 31 bits raises its channel's scale") {
@@ -174,7 +212,9 @@ TEST_CASE("residual block, gate and classifier compute what the float graph does
   const ValueId gated = b.node("Mul", {act, gate}, {1, 8, 9, 7});
   const ValueId flat = b.reshape(gated, {1, 504});
   const ValueId out = b.node("MatMul", {flat, b.constant("w", {504, 5})}, {1, 5});
-  CHECK(quality(b.finish({out})) > 25.0);
+  const graph::Graph graph = b.finish({out});
+  CHECK(quality(graph) > 25.0);
+  CHECK(quality(graph, false) > quality(graph));
 }
 
 TEST_CASE("attention computes what the float graph does") {
@@ -198,7 +238,9 @@ TEST_CASE("attention computes what the float graph does") {
       b.node("LayerNormalization", {sum, b.constant("g", {8}), b.constant("s", {8})}, {1, 6, 8},
              {{"axis", std::int64_t{2}}, {"epsilon", 1e-5F}});
   const ValueId image = b.reshape(b.transpose(norm, {0, 2, 1}), {1, 8, 3, 2});
-  CHECK(quality(b.finish({b.conv(image, 4, 3, 1)})) > 20.0);
+  const graph::Graph graph = b.finish({b.conv(image, 4, 3, 1)});
+  CHECK(quality(graph) > 20.0);
+  CHECK(quality(graph, false) > 20.0);
 }
 
 TEST_CASE("a key-value cache") {
