@@ -40,6 +40,13 @@ CalibrationTable read_nodes(const YAML::Node& root, const std::string& path) {
       }
     } else if (key == "in_bf16" && entry.second.IsSequence()) {
       for (const auto& node : entry.second) table.in_bf16.insert(node.as<std::string>());
+    } else if (key == "smooth" && entry.second.IsScalar()) {
+      double alpha = -1;
+      if (!YAML::convert<double>::decode(entry.second, alpha) || !(alpha >= 0 && alpha <= 1)) {
+        throw ConfigError("{}:{}: smooth is a number from 0 to 1", path,
+                          entry.first.Mark().line + 1);
+      }
+      table.smooth = alpha;
     } else if (key == "activations" && entry.second.IsScalar()) {
       const auto kind = entry.second.as<std::string>();
       if (kind != "symmetric" && kind != "asymmetric") {
@@ -51,8 +58,9 @@ CalibrationTable read_nodes(const YAML::Node& root, const std::string& path) {
       throw ConfigError("{}:{}: 'ranges' is a map of [lowest, highest], 'in_bf16' a list of nodes",
                         path, entry.first.Mark().line + 1);
     } else if (key != "model" && key != "method" && key != "samples") {
-      throw ConfigError("{}:{}: there is no entry '{}'; there are ranges, in_bf16 and activations",
-                        path, entry.first.Mark().line + 1, key);
+      throw ConfigError(
+          "{}:{}: there is no entry '{}'; there are ranges, in_bf16, activations and smooth", path,
+          entry.first.Mark().line + 1, key);
     }
   }
   if (table.ranges.empty()) throw ConfigError("{}: it holds no ranges", path);
@@ -70,6 +78,7 @@ std::string format_table(const CalibrationTable& table) {
   out << YAML::Key << "method" << YAML::Value << table.method;
   out << YAML::Key << "activations" << YAML::Value
       << (table.symmetric ? "symmetric" : "asymmetric");
+  if (table.smooth) out << YAML::Key << "smooth" << YAML::Value << *table.smooth;
   out << YAML::Key << "samples" << YAML::Value << table.samples;
   out << YAML::Key << "in_bf16" << YAML::Value << YAML::BeginSeq;
   for (const std::string& node : table.in_bf16) out << YAML::DoubleQuoted << node;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -14,7 +15,8 @@ namespace steppe::sim {
 struct CalibrationTable {
   std::string model, method;
   std::size_t samples = 0;
-  bool symmetric = true;  ///< zero points of 0
+  bool symmetric = true;         ///< zero points of 0
+  std::optional<double> smooth;  ///< alpha of scales that were moved, by the same samples
   std::map<std::string, passes::Range> ranges;
   std::set<std::string> in_bf16;
 };

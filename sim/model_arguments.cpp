@@ -12,6 +12,7 @@
 #include "sim/files.h"
 #include "sim/pruning_table.h"
 #include "workloads/graph/float_executor.h"
+#include "workloads/passes/smooth.h"
 
 namespace steppe::sim {
 namespace {
@@ -44,7 +45,7 @@ void check_used(const std::string& model, const options::variables_map& values) 
     return values.count(option) != 0 && !values[option].defaulted();
   };
   const auto precision = values["precision"].as<std::string>();
-  for (const char* option : {"calibration", "activations"}) {
+  for (const char* option : {"calibration", "activations", "smooth"}) {
     if (precision != "int8" && given(option)) {
       throw ConfigError("--{} is about ranges of int8; --precision {} has none", option, precision);
     }
@@ -116,6 +117,9 @@ void ModelArguments::describe(options::options_description& described) {
   add("activations", options::value(&activations_)->default_value("symmetric"),
       "of int8: symmetric (zero points of 0) or asymmetric (all 256 steps from the lowest to the "
       "highest)");
+  add("smooth", options::value<std::string>(),
+      "ALPHA from 0 to 1: move scales of outliers from layer normalisations into the products that "
+      "read them, by the inputs of --calibrate (SmoothQuant; 0.5 is usual)");
   add("weights", options::value(&weights_), "random:SEED in place of stub weights");
   add("bind", options::value(&bindings_),
       "NAME=N or INPUT.AXIS=N: an extent that the model leaves open");
@@ -145,6 +149,19 @@ void ModelArguments::finish(const options::variables_map& values) {
   if (reads_table() && !values["activations"].defaulted()) {
     throw ConfigError("--activations is told by the table of --calibration");
   }
+  if (values.count("smooth") != 0) {
+    const auto text = values["smooth"].as<std::string>();
+    smooth_ = detail::parse_number(text, "", "--smooth " + text);
+    if (!(*smooth_ >= 0 && *smooth_ <= 1)) throw ConfigError("--smooth {}: from 0 to 1", text);
+    if (reads_table()) throw ConfigError("--smooth is told by the table of --calibration");
+  }
+  if (reads_table()) {
+    smooth_ = read_table(calibration_).smooth;
+    if (smooth_ && calibrate_.empty()) {
+      throw ConfigError("{} moves scales, by the inputs of --calibrate that it was made with",
+                        calibration_);
+    }
+  }
   for (const std::string& binding : bindings_) {
     const auto [name, extent] = split_pair("bind", binding);
     model_.bindings[name] = parse_whole("--bind " + binding, extent);
@@ -156,7 +173,7 @@ void ModelArguments::finish(const options::variables_map& values) {
 bool ModelArguments::reads_table() const { return calibration_.ends_with(".yaml"); }
 
 bool ModelArguments::wants_samples() const {
-  return !reads_table() || prune_.method == passes::PruneMethod::obs;
+  return !reads_table() || smooth_ || prune_.method == passes::PruneMethod::obs;
 }
 
 std::vector<passes::Sample> card_samples(const PlacedModel& model,
@@ -201,6 +218,14 @@ PlacedModel ModelArguments::place() const {
   if (!calibrate_.empty()) {
     model.lowering.samples =
         card_samples(model, calibration_files(calibrate_, input_signatures(model.graph)));
+  }
+  if (smooth_) {
+    const bool drawn = model.lowering.samples.empty();
+    passes::smooth(model.parts.card,
+                   drawn ? std::vector{passes::random_sample(model.parts.card, model.lowering.seed)}
+                         : model.lowering.samples,
+                   *smooth_);
+    model.smoothed = smooth_;
   }
   return model;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -26,6 +27,7 @@ struct PlacedModel {
   graph::Graph graph;  ///< the whole
   passes::Placement parts;
   passes::LowerOptions lowering;
+  std::optional<double> smoothed;  ///< alpha of scales that the card's part has moved
 };
 
 /// The inputs of the card's part, the model's or what the host makes of them, for the samples in
@@ -55,6 +57,7 @@ class ModelArguments {
   net::Type precision_ = net::Type::int8;
   std::string activations_, sparsity_, pruning_, precision_text_, calibration_, weights_;
   std::vector<std::string> calibrate_, bindings_, fixed_;
+  std::optional<double> smooth_;
   Whole batch_, context_;
 };
 

@@ -100,6 +100,7 @@ int calibrate_command(const std::vector<std::string>& arguments) {
                          .method = model.method(),
                          .samples = samples.size(),
                          .symmetric = lowering.symmetric,
+                         .smooth = placed.smoothed,
                          .ranges = trial.report.values,
                          .in_bf16 = lowering.in_bf16};
   write_file(out, format_table(table));

@@ -70,6 +70,23 @@ TEST_CASE("asymmetric activations: told by the table, and equal to the reference
   CHECK(read_file(scratch / "direct") != from_table);
 }
 
+TEST_CASE("scales moved out of normalisations: the table says so and wants the samples again") {
+  Scratch scratch;
+  REQUIRE(run_steppe("calibrate " + model + samples + " -o " + scratch / "t.yaml --smooth 0.5")
+              .exit_code == 0);
+  CHECK(read_file(scratch / "t.yaml").find("smooth: 0.5") != std::string::npos);
+  const std::string table = " --calibration " + scratch / "t.yaml";
+  REQUIRE(run_steppe("compile " + model + samples + " -o " + scratch / "m" + table).exit_code == 0);
+  REQUIRE(run_steppe("compile " + model + samples + " -o " + scratch / "direct --smooth 0.5")
+              .exit_code == 0);
+  CHECK(read_file(scratch / "direct") == read_file(scratch / "m"));
+  REQUIRE(run_steppe("compile " + model + samples + " -o " + scratch / "plain").exit_code == 0);
+  CHECK(read_file(scratch / "plain") != read_file(scratch / "m"));
+  const Outcome without = run_steppe("compile " + model + " -o " + scratch / "n" + table);
+  CHECK(without.exit_code == 2);
+  CHECK(without.output.find("--calibrate") != std::string::npos);
+}
+
 TEST_CASE("sensitive layers stay in bf16 until the outputs are good enough") {
   Scratch scratch;
   const std::string printed = calibrate_and_run(scratch, "--mixed auto:38");
@@ -92,6 +109,8 @@ TEST_CASE("wrong use of calibration ends with its reason") {
   expect("calibrate " + model + out + "--calibration none.yaml", 2, "none.yaml");
   expect("calibrate " + model + out + "--mixed 30", 2, "auto:DB");
   expect("calibrate " + model + out + "--precision bf16", 2, "int8");
+  expect("calibrate " + model + out + "--smooth 1.5", 2, "from 0 to 1");
+  expect("calibrate " + model + out + "--activations none", 2, "asymmetric");
   expect("calibrate zoo:gemm-1024" + out, 3, "--weights random:SEED");
   std::ofstream(scratch / "t.yaml") << "ranges:\n  image: [0, 1]\n";
   expect("compile " + model + out + "--calibration " + scratch / "t.yaml", 3, "no range for value");

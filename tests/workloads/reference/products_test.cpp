@@ -168,7 +168,8 @@ TEST_CASE("the table is applied last") {
   OneLayer net;
   net::Conv conv;
   conv.in = net.input({1, 1, 3, 1});
-  conv.out = net.output({1, 1, 3, 1}, {1.0F, 1});
+  conv.out = net.output({1, 1, 3, 1}, {1.0F, 7});  // the table's business
+  conv.sum_zero = 1;
   conv.weights = weights({2});
   conv.bias = constant<std::int32_t>({0});
   conv.multiplier = constant<float>({1});
