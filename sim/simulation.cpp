@@ -102,8 +102,10 @@ class Patterns {
       for (const package::WeightPattern& pattern : shard.patterns) {
         views.push_back({pattern.channels, pattern.blocks, pattern.counts, pattern.density});
       }
-      for (const auto& cluster : card.chips().at(shard.chip)->clusters) {
-        cluster->tensor.use_patterns(views);
+      for (std::uint32_t copy = 0; copy < package.replicas; ++copy) {
+        for (const auto& cluster : card.chips().at(shard.chip + copy)->clusters) {
+          cluster->tensor.use_patterns(views);
+        }
       }
     }
   }
@@ -166,7 +168,9 @@ void check_target(const package::Package& package, const CardDescription& card) 
         target.platform, wanted, what, there);
   };
   std::uint32_t chips = 0;
-  for (const package::Shard& shard : package.shards) chips = std::max(chips, shard.chip + 1);
+  for (const package::Shard& shard : package.shards) {
+    chips = std::max(chips, shard.chip + package.replicas);
+  }
   need(chips <= card.chips, "chips", chips, card.chips);
   need(target.clusters == card.clusters, "clusters a chip", target.clusters, card.clusters);
   need(target.sram_bytes <= card.sram_bytes, "bytes of SRAM a cluster", target.sram_bytes,

@@ -44,7 +44,8 @@ std::optional<CompileOptions> parse(const Strings& arguments) {
   add("set", options::value(&compile.settings), "path=value: a parameter of the target");
   add("partition", options::value(&compile.partition)->default_value("auto"),
       "pipeline: layers in a row on each chip; tensor: all chips take part in each layer; mixed:N: "
-      "stages of N chips; auto: the best by estimate");
+      "stages of N chips; data: all of it on each chip, runs in turn; auto: the best by "
+      "estimate");
   add("clusters", options::value(&compile.clusters)->default_value({0}, "auto"),
       "of each chip, that take part");
   add("timing-only", options::bool_switch(&compile.timing_only), "leave the weights' values out");
@@ -193,8 +194,10 @@ void print_card(const package::Package& package, const passes::LowerReport& lowe
   if (lowered.random_samples && !package.timing_only) {
     fmt::print("calibration        inputs drawn from a seed; --calibrate gives real ones\n");
   }
-  fmt::print("partition          {} of {}, {} of each\n", count_of(report.stages, "stage"),
-             count_of(report.chips_a_stage, "chip"), count_of(report.clusters, "cluster"));
+  const std::string beside =
+      report.replicas > 1 ? fmt::format("; on {} chips, runs in turn", report.replicas) : "";
+  fmt::print("partition          {} of {}, {} of each{}\n", count_of(report.stages, "stage"),
+             count_of(report.chips_a_stage, "chip"), count_of(report.clusters, "cluster"), beside);
   for (const schedule::ShardReport& shard : report.shards) {
     fmt::print(
         "chip {}             {} layers, '{}' to '{}'; {:.2f} MB of weights, {:.2f} MB of them stay "

@@ -188,10 +188,15 @@ Runtime::Runtime(Host& host, const RuntimeParams& params, const package::Package
                  Bytes dram_bytes, bool functional)
     : host_(host), package_(package), functional_(functional), slots_(params.runs_in_flight) {
   for (const package::Shard& shard : package.shards) {
-    rings_.push_back(std::make_unique<ChipRings>(host, shard.chip, params.ring_entries));
-    rings_.back()->explain = [this](std::uint32_t chip, const Completion& completion) {
-      return explain(chip, completion);
-    };
+    for (std::uint32_t copy = 0; copy < package.replicas; ++copy) {
+      Part& part = parts_.emplace_back();
+      part.shard = &shard;
+      part.reads_input = reads_input(shard);
+      part.rings = std::make_unique<ChipRings>(host, shard.chip + copy, params.ring_entries);
+      part.rings->explain = [this](std::uint32_t chip, const Completion& completion) {
+        return explain(chip, completion);
+      };
+    }
   }
   const Bytes block = align_up<Bytes>(package.input_block_bytes, 4096);
   const Bytes used = align_up<Bytes>(package.target.dram_bytes, 4096);
@@ -199,13 +204,12 @@ Runtime::Runtime(Host& host, const RuntimeParams& params, const package::Package
     staged_bytes_ = package.input_block_bytes;
     staging_ = {address::dram + used, address::dram + used + block};
   }
-  for (const package::Shard& shard : package.shards) reads_input_.push_back(reads_input(shard));
   for (Slot& slot : slots_) {
     slot.input = functional ? host.allocate(std::max<Bytes>(package.input_block_bytes, 1))
                             : host.reserve(std::max<Bytes>(package.input_block_bytes, 1));
     slot.output = functional ? host.allocate(std::max<Bytes>(package.output_block_bytes, 1))
                              : host.reserve(std::max<Bytes>(package.output_block_bytes, 1));
-    slot.commands.resize(package.shards.size());
+    slot.commands.resize(parts_.size());
   }
 }
 
@@ -235,13 +239,12 @@ std::string Runtime::explain(std::uint32_t chip, const Completion& completion) c
 }
 
 void Runtime::load() {
-  for (const auto& rings : rings_) rings->start();
-  for (const package::Shard& shard : package_.shards) load_shard(shard);
+  for (const Part& part : parts_) part.rings->start();
+  for (Part& part : parts_) load_part(part);
 }
 
-std::uint32_t Runtime::load_program(const package::Shard& shard, const package::Program& program,
+std::uint32_t Runtime::load_program(Part& part, const package::Program& program,
                                     std::uint32_t slot) {
-  const std::size_t index = static_cast<std::size_t>(&shard - package_.shards.data());
   std::vector<ProgramEntry> entries;
   for (const package::Stream& stream : program.streams) {
     entries.push_back({queue_number(package_.target, stream),
@@ -251,23 +254,28 @@ std::uint32_t Runtime::load_program(const package::Shard& shard, const package::
   const Bytes bytes = entries.size() * sizeof(ProgramEntry);
   const std::uint64_t table = host_.allocate(std::max<Bytes>(bytes, 1));
   if (bytes != 0) std::memcpy(host_.at(table), entries.data(), bytes);
-  return rings_[index]->submit(reg::OP_LOAD_PROGRAM,
-                               {Host::bus_address(table), entries.size(), slot, 0});
+  return part.rings->submit(reg::OP_LOAD_PROGRAM,
+                            {Host::bus_address(table), entries.size(), slot, 0});
 }
 
-void Runtime::load_shard(const package::Shard& shard) {
-  ChipRings& rings = *rings_[static_cast<std::size_t>(&shard - package_.shards.data())];
-  for (const package::Segment& segment : shard.segments) {
+void Runtime::load_part(Part& part) {
+  for (const package::Segment& segment : part.shard->segments) {
     // In a timing run the weights' bytes are not needed, though the package may carry them.
     const bool contents =
         !segment.data.empty() && (functional_ || segment.kind == package::SegmentKind::stream);
     const std::uint64_t from = contents ? host_.map(segment.data) : host_.reserve(segment.bytes);
-    rings.submit(reg::OP_COPY,
-                 {Host::bus_address(from), address::dram + segment.dram_offset, segment.bytes, 0});
+    part.rings->submit(reg::OP_COPY, {Host::bus_address(from), address::dram + segment.dram_offset,
+                                      segment.bytes, 0});
   }
-  load_program(shard, shard.init, slot_init);
-  load_program(shard, shard.run, slot_run);
-  rings.wait_for(rings.submit(reg::OP_RUN, {slot_init, 0, 0, 0}));
+  load_program(part, part.shard->init, slot_init);
+  load_program(part, part.shard->run, slot_run);
+  part.rings->wait_for(part.rings->submit(reg::OP_RUN, {slot_init, 0, 0, 0}));
+}
+
+std::pair<std::size_t, std::size_t> Runtime::parts_of(std::uint64_t run) const {
+  if (package_.replicas == 1) return {0, parts_.size()};
+  const std::size_t copy = run % package_.replicas;
+  return {copy, copy + 1};
 }
 
 std::uint8_t* Runtime::input_block(std::uint64_t run) {
@@ -280,18 +288,19 @@ const std::uint8_t* Runtime::output_block(std::uint64_t run) {
 
 void Runtime::submit(std::uint64_t run) {
   Slot& slot = slots_[run % slots_.size()];
-  for (std::size_t shard = 0; shard < rings_.size(); ++shard) {
-    slot.commands[shard] = rings_[shard]->submit(
+  const auto [first, last] = parts_of(run);
+  const std::uint64_t staging = staging_[run / package_.replicas % 2];
+  for (std::size_t i = first; i < last; ++i) {
+    slot.commands[i] = parts_[i].rings->submit(
         reg::OP_RUN, {slot_run, Host::bus_address(slot.input), Host::bus_address(slot.output),
-                      reads_input_[shard] ? staged_bytes_ : 0, staging_[run % 2]});
+                      parts_[i].reads_input ? staged_bytes_ : 0, staging});
   }
 }
 
 void Runtime::finish(std::uint64_t run) {
   const Slot& slot = slots_[run % slots_.size()];
-  for (std::size_t shard = 0; shard < rings_.size(); ++shard) {
-    rings_[shard]->wait_for(slot.commands[shard]);
-  }
+  const auto [first, last] = parts_of(run);
+  for (std::size_t i = first; i < last; ++i) parts_[i].rings->wait_for(slot.commands[i]);
 }
 
 }  // namespace steppe::sim

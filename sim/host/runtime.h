@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 #include <systemc>
+#include <utility>
 #include <vector>
 
 #include "models/base/param.h"
@@ -91,9 +92,9 @@ class Runtime {
   std::uint8_t* input_block(std::uint64_t run);
   const std::uint8_t* output_block(std::uint64_t run);
 
-  /// Submits a run to all chips.
+  /// Submits a run to all chips, or to the next of those that each run it all.
   void submit(std::uint64_t run);
-  /// Waits until it has ended on all of them.
+  /// Waits until it has ended.
   void finish(std::uint64_t run);
   [[nodiscard]] std::uint64_t runs_in_flight() const { return slots_.size(); }
 
@@ -101,20 +102,26 @@ class Runtime {
   struct Slot {
     std::uint64_t input = 0;
     std::uint64_t output = 0;
-    std::vector<std::uint32_t> commands;  ///< by shard
+    std::vector<std::uint32_t> commands;  ///< by part
   };
-  void load_shard(const package::Shard& shard);
-  std::uint32_t load_program(const package::Shard& shard, const package::Program& program,
-                             std::uint32_t slot);
+  /// One chip's part: of several shards one each, or of one shard the copy on each chip.
+  struct Part {
+    const package::Shard* shard = nullptr;
+    bool reads_input = false;
+    std::unique_ptr<ChipRings> rings;
+  };
+  void load_part(Part& part);
+  std::uint32_t load_program(Part& part, const package::Program& program, std::uint32_t slot);
+  /// The parts that do a run: [first, last).
+  [[nodiscard]] std::pair<std::size_t, std::size_t> parts_of(std::uint64_t run) const;
   std::string explain(std::uint32_t chip, const Completion& completion) const;
 
   Host& host_;
   const package::Package& package_;
   bool functional_;
-  Bytes staged_bytes_ = 0;                         ///< of input copied ahead
-  std::array<std::uint64_t, 2> staging_{};         ///< where to, in DRAM, for runs in turn
-  std::vector<bool> reads_input_;                  ///< by shard
-  std::vector<std::unique_ptr<ChipRings>> rings_;  ///< by shard
+  Bytes staged_bytes_ = 0;                  ///< of input copied ahead
+  std::array<std::uint64_t, 2> staging_{};  ///< where to, in DRAM, for runs in turn
+  std::vector<Part> parts_;
   std::vector<Slot> slots_;
 };
 

@@ -47,6 +47,22 @@ TEST_CASE("products shared by all chips, and by stages of some, equal the refere
   compile_and_run(scratch, "s30l", "--partition tensor --clusters 3 --sparsity unstructured:0.1");
 }
 
+TEST_CASE("chips side by side take the runs in turn: as fast together as each alone") {
+  Scratch scratch;
+  const auto throughput = [&] {
+    return read_json(scratch / "out/summary.json")["samples_per_second"].get<double>();
+  };
+  compile_and_run(scratch, "antoum", "--partition data --sparsity unstructured:0.1");
+  const double one = throughput();
+  CHECK(compile_and_run(scratch, "s30", "--partition data --sparsity unstructured:0.1")
+            .find("on 3 chips, runs in turn") != std::string::npos);
+  CHECK(throughput() > 2 * one);
+  for (const char* chip : {"card.chip0", "card.chip1", "card.chip2"}) {
+    const auto stats = read_json(scratch / "out/stats.json");
+    CHECK(stats.at(std::string(chip) + ".cluster0.tensor.queue.busy")["value"].get<double>() > 0);
+  }
+}
+
 TEST_CASE("the cost model shares the weights of a decoder over the chips") {
   // 594 MB of weights at 82 GB/s: one step after the other, a pipeline reads with one chip at a
   // time.
@@ -72,4 +88,9 @@ TEST_CASE("partitions that cannot be") {
   expect_refused("--target s30 --partition mixed:4", 3, "stages of 4 chips on a card of 3");
   expect_refused("--target s30 --clusters 5", 3, "a chip has 4");
   expect_refused("--clusters 0", 2, "--clusters 0");
+  Scratch scratch;
+  const Outcome outcome = run_steppe("compile zoo:gptj-tiny --weights random:1 -o " +
+                                     scratch / "m" + " --target s30 --partition data");
+  CHECK(outcome.exit_code == 3);
+  CHECK(outcome.output.find("each run needs what the one before left") != std::string::npos);
 }

@@ -129,8 +129,11 @@ struct Package {
   Bytes output_block_bytes = 0;
   std::uint64_t dense_macs = 0;      ///< of one run
   std::uint64_t effective_macs = 0;  ///< that sparsity leaves
-  std::vector<Shard> shards;         ///< none where the host does everything
-  std::vector<HostShard> host;       ///< none, or one of each phase
+  /// Chips, from the shard's on, that each run the whole program, runs in turn: more than 1 only
+  /// where there is one shard.
+  std::uint32_t replicas = 1;
+  std::vector<Shard> shards;    ///< none where the host does everything
+  std::vector<HostShard> host;  ///< none, or one of each phase
   std::vector<Channel> channels;
   std::vector<DebugEntry> debug;
 

@@ -105,6 +105,7 @@ class Reader {
     package_.timing_only = manifest.timing_only();
     package_.batch = manifest.batch();
     package_.stateful = manifest.stateful();
+    package_.replicas = manifest.replicas();
     package_.inputs = read_ports(manifest.inputs());
     package_.outputs = read_ports(manifest.outputs());
     package_.input_block_bytes = manifest.input_block_bytes();

@@ -62,6 +62,18 @@ class Validator {
   void run() const {
     check_target();
     require(package_.batch >= 1, "batch", "is 0; a run takes at least 1 sample");
+    require(package_.replicas >= 1, "replicas", "is 0; at least one chip runs the program");
+    require(package_.replicas == 1 || package_.shards.size() == 1, "replicas",
+            "is {} with {} shards; a program of one chip alone can be on several",
+            package_.replicas, package_.shards.size());
+    require(package_.replicas == 1 || !package_.stateful, "replicas",
+            "is {}, but each run needs what the one before left on its chip", package_.replicas);
+    require(package_.replicas <= package_.target.chips, "replicas", "is {} of {} chips",
+            package_.replicas, package_.target.chips);
+    require(package_.shards.empty() ||
+                package_.shards.front().chip + package_.replicas <= package_.target.chips,
+            "replicas", "from chip {} on reach beyond the {} chips",
+            package_.shards.empty() ? 0 : package_.shards.front().chip, package_.target.chips);
     require(package_.effective_macs <= package_.dense_macs, "effective_macs",
             "{} is more than dense_macs, {}", package_.effective_macs, package_.dense_macs);
     check_ports(package_.inputs, package_.input_block_bytes, "input");

@@ -43,7 +43,7 @@ class ManifestBuilder {
             builder_, format_version, package_.model.c_str(), package_.compiler.c_str(), target,
             package_.timing_only, package_.batch, &inputs, &outputs, package_.input_block_bytes,
             package_.output_block_bytes, package_.dense_macs, package_.effective_macs, &shards,
-            &channels, &debug, package_.stateful, &host),
+            &channels, &debug, package_.stateful, &host, package_.replicas),
         wire::ManifestIdentifier());
     return builder_.Release();
   }

@@ -264,6 +264,11 @@ PartitionPlan partition(const net::Net& network, const Target& target, std::uint
     for (const Stage& stage : plan.stages) {
       plan.seconds = in_turn ? plan.seconds + stage.seconds : std::max(plan.seconds, stage.seconds);
     }
+    // What one chip does alone, the others can do beside it.
+    if (used * width == 1 && !in_turn && !all_chips) {
+      plan.replicas = target.chips;
+      plan.seconds /= target.chips;
+    }
     if (!fastest || plan.seconds < fastest->seconds || all_chips) fastest = std::move(plan);
   }
   if (!fastest) {
@@ -273,6 +278,19 @@ PartitionPlan partition(const net::Net& network, const Target& target, std::uint
         width == 1 ? "one chip" : fmt::format("{} chips", width), target.dram_bytes);
   }
   return *fastest;
+}
+
+/// All of a network on each chip, runs in turn.
+PartitionPlan side_by_side(const net::Net& network, const Target& target) {
+  if (has_states(network)) {
+    throw ModelError("each run needs what the one before left: chips cannot take runs in turn");
+  }
+  Target one = target;
+  one.chips = 1;
+  PartitionPlan plan = partition(network, one, 1, true);
+  plan.replicas = target.chips;
+  plan.seconds /= target.chips;
+  return plan;
 }
 
 }  // namespace
@@ -294,9 +312,8 @@ std::vector<PartitionPlan> partition(const net::Net& network, const Target& targ
       if (target.chips % width == 0) widths.push_back(width);
     }
   } else {
-    widths = {wanted.kind == Kind::pipeline ? 1
-              : wanted.kind == Kind::tensor ? target.chips
-                                            : wanted.width};
+    const bool one = wanted.kind == Kind::pipeline || wanted.kind == Kind::data;
+    widths = {one ? 1 : wanted.kind == Kind::tensor ? target.chips : wanted.width};
   }
   if (widths.front() == 0 || widths.front() > target.chips) {
     throw ModelError("stages of {} chips on a card of {}", widths.front(), target.chips);
@@ -312,7 +329,9 @@ std::vector<PartitionPlan> partition(const net::Net& network, const Target& targ
     for (part.clusters = std::max(wanted.clusters, 1U);;
          part.clusters = std::min(2 * part.clusters, most)) {
       try {
-        plans.push_back(partition(network, part, width, wanted.kind != Kind::automatic));
+        plans.push_back(wanted.kind == Kind::data
+                            ? side_by_side(network, part)
+                            : partition(network, part, width, wanted.kind != Kind::automatic));
       } catch (const ModelError& error) {
         reason = error.what();
       }
@@ -327,6 +346,7 @@ std::vector<PartitionPlan> partition(const net::Net& network, const Target& targ
 Partition parse_partition(const std::string& text) {
   if (text == "auto") return {};
   if (text == "pipeline") return {.kind = Partition::Kind::pipeline};
+  if (text == "data") return {.kind = Partition::Kind::data};
   if (text == "tensor") return {.kind = Partition::Kind::tensor};
   for (std::uint32_t width = 1; width <= 64; ++width) {
     if (text == fmt::format("mixed:{}", width)) {
@@ -334,7 +354,8 @@ Partition parse_partition(const std::string& text) {
     }
   }
   throw ConfigError(
-      "--partition {}: auto, pipeline, tensor, or mixed:N with N chips a stage, up to 64, are "
+      "--partition {}: auto, pipeline, tensor, data, or mixed:N with N chips a stage, up to 64, "
+      "are "
       "right",
       text);
 }

@@ -29,6 +29,7 @@ struct Stage {
 struct PartitionPlan {
   std::uint32_t width = 1;     ///< chips of a stage
   std::uint32_t clusters = 1;  ///< of each chip, that take part
+  std::uint32_t replicas = 1;  ///< chips that each do it all, runs in turn
   std::vector<Stage> stages;
   std::vector<Cut> cuts;  ///< by layer
   double seconds = 0;     ///< from run to run: the slowest stage; with states, all of them
@@ -47,6 +48,7 @@ ChannelRange channels_of(std::uint32_t channels, std::uint32_t part, std::uint32
 /// number of stages that takes least (all chips, unless automatic); those first that take least
 /// from run to run by the cost model. Throws ModelError where weights and states do not fit the
 /// chips' DRAM.
-std::vector<PartitionPlan> partition(const net::Net& network, const Target& target, const Partition& wanted);
+std::vector<PartitionPlan> partition(const net::Net& network, const Target& target,
+                                     const Partition& wanted);
 
 }  // namespace steppe::schedule

@@ -183,6 +183,7 @@ package::Package compile(const net::Net& whole, const Target& target, const Opti
   package::Package package = empty_package(network.name, target);
   package.timing_only = options.timing_only;
   package.batch = options.batch;
+  package.replicas = planned.partition.replicas;
   package.stateful =
       std::ranges::any_of(network.tensors, [](const net::Tensor& t) { return t.resident_in_dram; });
   package.inputs = make_ports(network, network.inputs, package.input_block_bytes);
@@ -218,6 +219,7 @@ package::Package compile(const net::Net& whole, const Target& target, const Opti
     report->layers = bounds(planned, target);
     report->stages = planned.partition.stages.size();
     report->chips_a_stage = planned.partition.width;
+    report->replicas = planned.partition.replicas;
     report->clusters = planned.partition.clusters;
     report->network = planned.distribution.network;
   }

@@ -38,12 +38,13 @@ struct Partition {
     pipeline,   ///< layers in a row on each chip
     tensor,     ///< all chips take part in each layer
     mixed,      ///< stages of `width` chips, which take part in each layer of theirs
+    data,       ///< the whole network on each chip, runs in turn
   };
   Kind kind = Kind::automatic;
   std::uint32_t width = 1;
   std::uint32_t clusters = 0;  ///< of each chip, that take part; 0: by the cost model
 };
-/// "auto", "pipeline", "tensor" or "mixed:N"; throws ConfigError for anything else.
+/// "auto", "pipeline", "tensor", "data" or "mixed:N"; throws ConfigError for anything else.
 Partition parse_partition(const std::string& text);
 
 struct Options {
@@ -72,6 +73,7 @@ struct LayerReport {
 struct Report {
   std::size_t stages = 0;
   std::uint32_t chips_a_stage = 1;
+  std::uint32_t replicas = 1;  ///< chips that each run it all, runs in turn
   std::uint32_t clusters = 1;  ///< of each chip, that take part
   std::vector<ShardReport> shards;
   std::vector<LayerReport> layers;  ///< of `network`

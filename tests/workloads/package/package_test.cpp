@@ -75,6 +75,7 @@ void check_equal(const package::Package& a, const package::Package& b) {
   CHECK(a.target.dram_bytes == b.target.dram_bytes);
   CHECK(a.timing_only == b.timing_only);
   CHECK(a.batch == b.batch);
+  CHECK(a.replicas == b.replicas);
   check_equal(a.inputs, b.inputs);
   check_equal(a.outputs, b.outputs);
   CHECK(a.input_block_bytes == b.input_block_bytes);

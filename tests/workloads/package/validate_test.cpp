@@ -46,6 +46,15 @@ TEST_CASE("mistakes of the head are named") {
       {"target.sram_bytes", [](Package& p) { p.target.sram_bytes = huge; }},
       {"target.dram_bytes", [](Package& p) { p.target.dram_bytes = huge; }},
       {"batch", [](Package& p) { p.batch = 0; }},
+      {"replicas", [](Package& p) { p.replicas = 0; }},
+      {"replicas", [](Package& p) { p.replicas = 2; }},  // two shards
+      {"replicas", [](Package& p) { p.shards.resize(1), p.channels.clear(), p.replicas = 200; }},
+      {"replicas",
+       [](Package& p) {
+         p.shards.resize(1), p.channels.clear();
+         p.replicas = 2;
+         p.stateful = true;
+       }},
       {"effective_macs", [](Package& p) { p.effective_macs = p.dense_macs + 1; }},
       {"outputs", [](Package& p) { p.outputs.clear(); }},
       {"shards", [](Package& p) { p.shards.clear(); }},
