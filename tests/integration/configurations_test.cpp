@@ -109,6 +109,7 @@ TEST_CASE("any configuration runs the shipped model, or is refused with the reas
   const char* wanted = std::getenv("STEPPE_CONFIGURATIONS");
   const int count = wanted == nullptr ? 8 : std::atoi(wanted);
   Random random(7);
+  const char* partitions[] = {"pipeline", "tensor", "auto"};
   int ran = 0;
   for (int i = 0; i < count; ++i) {
     Scratch scratch;
@@ -118,7 +119,7 @@ TEST_CASE("any configuration runs the shipped model, or is refused with the reas
         "compile " + digits("digits.onnx") + " -o " +
         scratch / "p --target s30 --calibrate image=" + digits("calibration.npy") +
         " --reference " + scratch / "reference --input image=" + digits("calibration.npy") +
-        arguments(settings));
+        " --partition " + partitions[i % 3] + arguments(settings));
     INFO(compile.output);
     if (compile.exit_code != 0) {
       CHECK((compile.exit_code == 2 || compile.exit_code == 3));

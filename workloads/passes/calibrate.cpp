@@ -113,7 +113,7 @@ std::vector<Range> calibrate(const graph::Graph& graph, const std::vector<Sample
   histograms.reserve(ranges.size());
   for (const Range& range : ranges) histograms.emplace_back(range.magnitude());
   for (const Sample& sample : samples) {
-    executor.run(sample);
+    if (samples.size() > 1) executor.run(sample);  // of one, the values are still there
     for (graph::ValueId id = 0; id < graph.values.size(); ++id) {
       if (masked[id] || graph.value(id).constant) continue;
       for (const float value : executor.value(id)) histograms[id].add(value);

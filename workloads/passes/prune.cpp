@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numeric>
 #include <set>
@@ -18,14 +19,17 @@ namespace {
 
 constexpr std::size_t block = numerics::block;
 
-/// Zeroes all but the `kept` largest magnitudes; of equal ones the first stays.
-void keep_largest(std::span<float> weights, std::size_t kept) {
+/// Zeroes all but the `kept` largest magnitudes; of equal ones the first stays. `order` is room for
+/// as many numbers as there are weights.
+void keep_largest(std::span<float> weights, std::size_t kept, std::span<std::size_t> order) {
   if (weights.size() <= kept) return;
-  std::vector<std::size_t> order(weights.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    return std::abs(weights[a]) > std::abs(weights[b]);
-  });
+  const auto before = [&](std::size_t a, std::size_t b) {
+    const float x = std::abs(weights[a]), y = std::abs(weights[b]);
+    return x != y ? x > y : a < b;
+  };
+  std::nth_element(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(kept), order.end(),
+                   before);
   for (std::size_t i = kept; i < order.size(); ++i) weights[order[i]] = 0.0F;
 }
 
@@ -202,15 +206,18 @@ PruneMethod parse_prune_method(const std::string& text) {
 }
 
 void prune_row(std::span<float> row, std::size_t kept) {
+  std::array<std::size_t, block> order;
   for (std::size_t start = 0; start < row.size(); start += block) {
-    keep_largest(row.subspan(start, std::min(block, row.size() - start)), kept);
+    const std::size_t size = std::min(block, row.size() - start);
+    keep_largest(row.subspan(start, size), kept, std::span(order).first(size));
   }
 }
 
 void prune_by_magnitude(std::span<float> weights, std::size_t k, const net::Sparsity& sparsity) {
   if (sparsity.encoding == numerics::Encoding::bitmap) {
     const double kept = sparsity.density * static_cast<double>(weights.size());
-    keep_largest(weights, static_cast<std::size_t>(std::ceil(kept)));
+    std::vector<std::size_t> order(weights.size());
+    keep_largest(weights, static_cast<std::size_t>(std::ceil(kept)), order);
   } else if (sparsity.encoding == numerics::Encoding::indexed) {
     for (std::size_t start = 0; start < weights.size(); start += k) {
       prune_row(weights.subspan(start, k), sparsity.kept);
