@@ -82,8 +82,8 @@ CardDescription Card::description() const {
   is.pcie_bandwidth = chip.pcie.payload_bandwidth();
   is.direct_links = direct_links_;
   is.chip_link_bandwidth = links_.empty() ? is.pcie_bandwidth : links_.front()->payload_bandwidth();
-  is.chip_link_latency = links_.empty() ? 2 * chip.pcie.latency() + switch_.latency()
-                                        : links_.front()->latency();
+  is.chip_link_latency =
+      links_.empty() ? 2 * chip.pcie.latency() + switch_.latency() : links_.front()->latency();
   return is;
 }
 

@@ -140,9 +140,9 @@ class Distributor {
     to_.layers.push_back(std::move(layer));
   }
   void add_layer(std::uint32_t part, const char* suffix, decltype(net::Layer::op) op) {
-    add_layer(part, {.name = name(layer_->name + suffix, part),
-                     .nodes = layer_->nodes,
-                     .op = std::move(op)});
+    add_layer(
+        part,
+        {.name = name(layer_->name + suffix, part), .nodes = layer_->nodes, .op = std::move(op)});
   }
 
   void add(const Stage& stage, std::uint32_t index) {
@@ -238,10 +238,9 @@ class Distributor {
         conv.bias = zeros(whole.bias);
         conv.bias_fp32 = zeros(whole.bias_fp32);
       }
-      conv.out = sums.emplace_back(
-          add_tensor({.name = fmt::format("{}.sum{}", out.name, part),
-                      .shape = out.shape,
-                      .type = net::Type::fp32}));
+      conv.out = sums.emplace_back(add_tensor({.name = fmt::format("{}.sum{}", out.name, part),
+                                               .shape = out.shape,
+                                               .type = net::Type::fp32}));
       add_layer(part, "", std::move(conv));
     }
     for (std::uint32_t part = 0; part < plan_.width; ++part) {
@@ -254,11 +253,10 @@ class Distributor {
         map.operands = {{.tensor = sum, .constant = {}, .shape = out.shape},
                         {.tensor = terms[i], .constant = {}, .shape = out.shape}};
         if (last) map.clamp = whole.clamp;
-        map.out = sum =
-            last ? on_chip(whole.out, part)
-                 : add_tensor({.name = fmt::format("{}.sum{}.{}", out.name, part, i),
-                               .shape = out.shape,
-                               .type = net::Type::fp32});
+        map.out = sum = last ? on_chip(whole.out, part)
+                             : add_tensor({.name = fmt::format("{}.sum{}.{}", out.name, part, i),
+                                           .shape = out.shape,
+                                           .type = net::Type::fp32});
         add_layer(part, {.name = name(fmt::format("{}.add{}", layer_->name, i), part),
                          .nodes = layer_->nodes,
                          .op = std::move(map)});

@@ -48,7 +48,16 @@ class Semaphores {
   std::uint32_t data(std::uint32_t chip) const { return of_chip(chip, 1); }
 
  private:
-  enum class Use : std::uint8_t { order, barrier, tile_full, tile_free, arrived, sent, ready, taken };
+  enum class Use : std::uint8_t {
+    order,
+    barrier,
+    tile_full,
+    tile_free,
+    arrived,
+    sent,
+    ready,
+    taken
+  };
 
   std::uint32_t number(Use use, std::uint32_t index, std::uint32_t which = 0) {
     const auto next = static_cast<std::uint32_t>(numbers_.size());

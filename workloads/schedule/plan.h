@@ -80,7 +80,7 @@ struct Tile {
 struct ShardPlan {
   std::uint32_t chip = 0;
   std::vector<std::uint32_t> layers;  ///< of the network, rising
-  std::uint32_t participants = 1;  ///< clusters that take part, from cluster 0
+  std::uint32_t participants = 1;     ///< clusters that take part, from cluster 0
   /// Each cluster does its rows of a layer in so many parts, so that tensor and vector queue can
   /// work on different parts at the same time.
   std::uint32_t chunks = 1;

@@ -7,8 +7,8 @@
 
 #include "models/base/error.h"
 #include "models/numerics/numerics.h"
-#include "workloads/schedule/cost.h"
 #include "workloads/schedule/allocate.h"
+#include "workloads/schedule/cost.h"
 
 namespace steppe::schedule {
 namespace {
