@@ -82,6 +82,7 @@ class Pruner {
       }
     }
     std::vector<std::size_t> layers;
+    layers.reserve(by_moments.size());
     for (const Work& work : by_moments) layers.push_back(work.layer);
     std::size_t next = 0;
     with_moments(graph_, steps_, layout_, layers, samples_,

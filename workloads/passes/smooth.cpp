@@ -79,6 +79,7 @@ std::vector<std::string> smooth(Graph& graph, const std::vector<Sample>& samples
   const std::vector<Site> sites = find_sites(graph);
   if (sites.empty()) return {};
   std::vector<std::vector<float>> inputs;
+  inputs.reserve(sites.size());
   for (const Site& site : sites) inputs.emplace_back(site.channels);
   {
     graph::FloatExecutor executor(graph);
@@ -96,8 +97,10 @@ std::vector<std::string> smooth(Graph& graph, const std::vector<Sample>& samples
     for (const std::size_t product : site.products) {
       const std::vector<float>& w = *graph.value(graph.nodes[product].inputs[1]).fp32;
       const std::size_t columns = w.size() / site.channels;
-      for (std::size_t at = 0; at < w.size(); ++at) {
-        weights[at / columns] = std::max(weights[at / columns], std::abs(w[at]));
+      for (std::size_t j = 0; j < site.channels; ++j) {
+        for (std::size_t k = 0; k < columns; ++k) {
+          weights[j] = std::max(weights[j], std::abs(w[j * columns + k]));
+        }
       }
     }
     std::vector<float> scale(site.channels, 1.0F);
@@ -113,7 +116,7 @@ std::vector<std::string> smooth(Graph& graph, const std::vector<Sample>& samples
     }
     for (const std::size_t product : site.products) {
       graph::Value& w = graph.values[graph.nodes[product].inputs[1]];
-      const std::size_t columns = w.fp32->size() / site.channels;
+      const std::size_t columns = std::max<std::size_t>(w.fp32->size() / site.channels, 1);
       multiply(w, [&](std::size_t at) { return scale[at / columns]; });
     }
     names.push_back(norm.name);

@@ -277,6 +277,7 @@ void place_windows(const net::Net& network, ShardPlan& plan, Bytes base) {
            .last = std::max(all.last, own.last)};
   }
   std::vector<Lifetime> lifetimes;
+  lifetimes.reserve(by_buffer.size());
   for (const auto& [tensor, lifetime] : by_buffer) lifetimes.push_back(lifetime);
   plan.peak_sram_bytes = base + allocate(lifetimes);
   auto placed = lifetimes.begin();
