@@ -83,7 +83,8 @@ bool sums_in_parts(const net::Conv& conv) {
 class Costs {
  public:
   /// Cuts what is worth it, or `always` what can be cut.
-  Costs(const net::Net& network, const Target& target, std::uint32_t width, bool always)
+  Costs(const net::Net& network, const Target& target, std::uint32_t width, std::uint32_t stages,
+        bool always)
       : network_(network),
         target_(target),
         width_(width),
@@ -95,7 +96,7 @@ class Costs {
         all_weights += weight_bytes(network, *conv);
       }
     }
-    streamed_ = all_weights > std::uint64_t{target.chips} * target.sram_bytes;
+    streamed_ = all_weights > std::uint64_t{stages} * width * target.sram_bytes;
     const auto count = static_cast<std::uint32_t>(network.layers.size());
     cuts.assign(count, Cut::none);
     seconds.resize(count);
@@ -207,14 +208,12 @@ bool has_states(const net::Net& network) {
                              [](const net::Tensor& tensor) { return tensor.resident_in_dram; });
 }
 
-/// Stages of `width` chips each, at most target.chips / width of them (as many as can be, and
-/// products cut where they can be, where `all_chips`), so that the slowest is as fast as can be.
-/// Throws ModelError where weights and states do not fit the chips' DRAM.
-PartitionPlan partition(const net::Net& network, const Target& target, std::uint32_t width,
-                        bool all_chips) {
+/// So many stages of `width` chips each that the slowest is as fast as can be; empty where the
+/// layers cannot be cut so often, or weights and states do not fit the chips' DRAM.
+std::optional<PartitionPlan> cut_stages(const net::Net& network, const Target& target,
+                                        std::uint32_t width, std::uint32_t stages, bool always) {
   const auto count = static_cast<std::uint32_t>(network.layers.size());
-  const std::uint32_t stages = std::min(target.chips / width, count);
-  const Costs costs(network, target, width, all_chips);
+  const Costs costs(network, target, width, stages, always);
   const std::vector<Bytes> states = state_bytes(network);
 
   std::vector<double> until(count + 1);  // seconds of the layers before i
@@ -223,7 +222,7 @@ PartitionPlan partition(const net::Net& network, const Target& target, std::uint
   for (std::uint32_t i = 0; i < count; ++i) {
     until[i + 1] = until[i] + costs.seconds[i];
     held[i + 1] = held[i] + costs.dram_bytes(i) + states[i];
-    cut[i] = crossing_seconds(network, i, target);
+    if (stages > 1) cut[i] = crossing_seconds(network, i, target);
   }
   const auto stage_seconds = [&](std::uint32_t begin, std::uint32_t end) {
     if (held[end] - held[begin] > target.dram_bytes) return never;
@@ -247,50 +246,57 @@ PartitionPlan partition(const net::Net& network, const Target& target, std::uint
       }
     }
   }
-  const bool in_turn = has_states(network);  // each run needs what the one before left
-  std::optional<PartitionPlan> fastest;
-  for (std::uint32_t used = 1; used <= stages; ++used) {
-    if (best[used][count] == never) continue;
-    PartitionPlan plan{.width = width,
-                       .clusters = target.clusters,
-                       .stages = std::vector<Stage>(used),
-                       .cuts = costs.cuts};
-    std::uint32_t end = count;
-    for (std::uint32_t s = used; s > 0; --s) {
-      const std::uint32_t begin = from[s][end];
-      plan.stages[s - 1] = {begin, end, (s - 1) * width, stage_seconds(begin, end)};
-      end = begin;
-    }
-    for (const Stage& stage : plan.stages) {
-      plan.seconds = in_turn ? plan.seconds + stage.seconds : std::max(plan.seconds, stage.seconds);
-    }
-    // What one chip does alone, the others can do beside it.
-    if (used * width == 1 && !in_turn && !all_chips) {
-      plan.replicas = target.chips;
-      plan.seconds /= target.chips;
-    }
-    if (!fastest || plan.seconds < fastest->seconds || all_chips) fastest = std::move(plan);
+  if (best[stages][count] == never) return {};
+  PartitionPlan plan{.width = width,
+                     .clusters = target.clusters,
+                     .stages = std::vector<Stage>(stages),
+                     .cuts = costs.cuts};
+  std::uint32_t end = count;
+  for (std::uint32_t s = stages; s > 0; --s) {
+    const std::uint32_t begin = from[s][end];
+    plan.stages[s - 1] = {begin, end, (s - 1) * width, stage_seconds(begin, end)};
+    end = begin;
   }
-  if (!fastest) {
-    throw ModelError(
-        "{} bytes of weights and states do not fit {} of {} with {} bytes of DRAM each",
-        held[count], stages == 1 ? "one stage" : fmt::format("{} stages", stages),
-        width == 1 ? "one chip" : fmt::format("{} chips", width), target.dram_bytes);
+  for (const Stage& stage : plan.stages) {
+    plan.seconds =
+        has_states(network) ? plan.seconds + stage.seconds : std::max(plan.seconds, stage.seconds);
   }
-  return *fastest;
+  return plan;
 }
 
-/// All of a network on each chip, runs in turn.
-PartitionPlan side_by_side(const net::Net& network, const Target& target) {
-  if (has_states(network)) {
+/// 1, 2, 4, … and all clusters, or those asked for.
+std::vector<std::uint32_t> cluster_counts(const Target& target, const Partition& wanted) {
+  if (wanted.clusters != 0) return {wanted.clusters};
+  std::vector<std::uint32_t> counts;
+  for (std::uint32_t count = 1; count < target.clusters; count *= 2) counts.push_back(count);
+  counts.push_back(target.clusters);
+  return counts;
+}
+
+/// Chips a stage.
+std::vector<std::uint32_t> widths(const Target& target, const Partition& wanted) {
+  using Kind = Partition::Kind;
+  if (wanted.kind == Kind::tensor) return {target.chips};
+  if (wanted.kind == Kind::mixed) return {wanted.width};
+  if (wanted.kind != Kind::automatic) return {1};
+  std::vector<std::uint32_t> result;
+  for (std::uint32_t width = 1; width <= target.chips; ++width) {
+    if (target.chips % width == 0) result.push_back(width);
+  }
+  return result;
+}
+
+/// Throws for what no network could be parted into.
+void check_wanted(const net::Net& network, const Target& target, const Partition& wanted) {
+  if (wanted.kind == Partition::Kind::mixed && (wanted.width == 0 || wanted.width > target.chips)) {
+    throw ModelError("stages of {} chips on a card of {}", wanted.width, target.chips);
+  }
+  if (wanted.clusters > target.clusters) {
+    throw ModelError("{} clusters to take part, a chip has {}", wanted.clusters, target.clusters);
+  }
+  if (wanted.kind == Partition::Kind::data && has_states(network)) {
     throw ModelError("each run needs what the one before left: chips cannot take runs in turn");
   }
-  Target one = target;
-  one.chips = 1;
-  PartitionPlan plan = partition(network, one, 1, true);
-  plan.replicas = target.chips;
-  plan.seconds /= target.chips;
-  return plan;
 }
 
 }  // namespace
@@ -306,39 +312,33 @@ ChannelRange channels_of(std::uint32_t channels, std::uint32_t part, std::uint32
 std::vector<PartitionPlan> partition(const net::Net& network, const Target& target,
                                      const Partition& wanted) {
   using Kind = Partition::Kind;
-  std::vector<std::uint32_t> widths;
-  if (wanted.kind == Kind::automatic) {
-    for (std::uint32_t width = 1; width <= target.chips; ++width) {
-      if (target.chips % width == 0) widths.push_back(width);
-    }
-  } else {
-    const bool one = wanted.kind == Kind::pipeline || wanted.kind == Kind::data;
-    widths = {one ? 1 : wanted.kind == Kind::tensor ? target.chips : wanted.width};
-  }
-  if (widths.front() == 0 || widths.front() > target.chips) {
-    throw ModelError("stages of {} chips on a card of {}", widths.front(), target.chips);
-  }
-  if (wanted.clusters > target.clusters) {
-    throw ModelError("{} clusters to take part, a chip has {}", wanted.clusters, target.clusters);
-  }
+  check_wanted(network, target, wanted);
+  const bool automatic = wanted.kind == Kind::automatic;
+  const bool may_copy = wanted.kind == Kind::data || (automatic && !has_states(network));
+  const auto count = static_cast<std::uint32_t>(network.layers.size());
   std::vector<PartitionPlan> plans;
-  std::string reason;
-  for (const std::uint32_t width : widths) {
-    Target part = target;
-    const std::uint32_t most = wanted.clusters == 0 ? target.clusters : wanted.clusters;
-    for (part.clusters = std::max(wanted.clusters, 1U);;
-         part.clusters = std::min(2 * part.clusters, most)) {
-      try {
-        plans.push_back(wanted.kind == Kind::data
-                            ? side_by_side(network, part)
-                            : partition(network, part, width, wanted.kind != Kind::automatic));
-      } catch (const ModelError& error) {
-        reason = error.what();
+  for (const std::uint32_t width : widths(target, wanted)) {
+    const std::uint32_t most =
+        wanted.kind == Kind::data ? 1 : std::min(target.chips / width, count);
+    for (const std::uint32_t clusters : cluster_counts(target, wanted)) {
+      Target part = target;
+      part.clusters = clusters;
+      for (std::uint32_t stages = most; stages > 0; --stages) {
+        std::optional<PartitionPlan> plan = cut_stages(network, part, width, stages, !automatic);
+        if (!plan) continue;
+        if (may_copy && width * stages == 1) {  // what one chip does, the others can do beside it
+          plan->replicas = target.chips;
+          plan->seconds /= target.chips;
+        }
+        plans.push_back(std::move(*plan));
+        if (!automatic) break;  // as many stages as can be
       }
-      if (part.clusters == most) break;
     }
   }
-  if (plans.empty()) throw ModelError("{}", reason);
+  if (plans.empty()) {
+    throw ModelError("weights and states do not fit the DRAM of the chips, {} of {} bytes each",
+                     wanted.kind == Kind::data ? 1 : target.chips, target.dram_bytes);
+  }
   std::ranges::stable_sort(plans, {}, &PartitionPlan::seconds);
   return plans;
 }
@@ -355,8 +355,7 @@ Partition parse_partition(const std::string& text) {
   }
   throw ConfigError(
       "--partition {}: auto, pipeline, tensor, data, or mixed:N with N chips a stage, up to 64, "
-      "are "
-      "right",
+      "are right",
       text);
 }
 

@@ -44,10 +44,9 @@ struct ChannelRange {
 };
 ChannelRange channels_of(std::uint32_t channels, std::uint32_t part, std::uint32_t parts);
 
-/// The plans that `wanted` allows, by chips a stage and clusters that take part, each with the
-/// number of stages that takes least (all chips, unless automatic); those first that take least
-/// from run to run by the cost model. Throws ModelError where weights and states do not fit the
-/// chips' DRAM.
+/// The plans that `wanted` allows, by chips a stage, stages (as many as can be, unless automatic),
+/// and clusters that take part; those first that take least from run to run by the cost model.
+/// Throws ModelError where weights and states do not fit the chips' DRAM.
 std::vector<PartitionPlan> partition(const net::Net& network, const Target& target,
                                      const Partition& wanted);
 
