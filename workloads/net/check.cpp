@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cmath>
 #include <set>
 #include <string_view>
@@ -339,24 +341,55 @@ class Checker {
             tensor.shape.elements());
   }
 
-  void mark(const PermutePart& part, std::vector<bool>& seen) const {
-    const auto& s = part.size;
-    const auto& t = part.out_step;
-    for (std::int64_t a = 0; a < s[0]; ++a)
-      for (std::int64_t b = 0; b < s[1]; ++b)
-        for (std::int64_t c = 0; c < s[2]; ++c)
-          for (std::int64_t d = 0; d < s[3]; ++d)
-            for (std::int64_t e = 0; e < s[4]; ++e) {
-              const auto at = static_cast<std::size_t>(part.out_start + a * t[0] + b * t[1] +
-                                                       c * t[2] + d * t[3] + e * t[4]);
-              require(!seen[at], "writes element {} twice", at);
-              seen[at] = true;
+  /// Elements of a tensor that were written, a bit each.
+  using Bits = std::vector<std::uint64_t>;
+
+  /// Marks elements [begin, begin + count), word by word.
+  void mark_run(std::size_t begin, std::size_t count, Bits& seen) const {
+    for (const std::size_t end = begin + count; begin < end;) {
+      const std::size_t bit = begin % 64;
+      const std::size_t here = std::min(64 - bit, end - begin);
+      const std::uint64_t mask = (here == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << here) - 1)
+                                 << bit;
+      std::uint64_t& word = seen[begin / 64];
+      require((word & mask) == 0, "writes element {} twice",
+              begin - bit + static_cast<std::size_t>(std::countr_zero(word & mask)));
+      word |= mask;
+      begin += here;
+    }
+  }
+
+  void mark(const PermutePart& part, Bits& seen) const {
+    // The axis along which elements follow each other goes in runs.
+    std::array<std::int64_t, 5> size{}, step{};
+    std::size_t run = 4;
+    for (std::size_t i = 0; i < 5; ++i) {
+      size[i] = part.size[i];
+      step[i] = part.out_step[i];
+      if (size[i] > 1 && step[i] == 1) run = i;
+    }
+    std::swap(size[run], size[4]);
+    std::swap(step[run], step[4]);
+    const bool in_runs = step[4] == 1;
+    for (std::int64_t a = 0; a < size[0]; ++a)
+      for (std::int64_t b = 0; b < size[1]; ++b)
+        for (std::int64_t c = 0; c < size[2]; ++c)
+          for (std::int64_t d = 0; d < size[3]; ++d) {
+            const std::int64_t at =
+                part.out_start + a * step[0] + b * step[1] + c * step[2] + d * step[3];
+            if (in_runs) {
+              mark_run(static_cast<std::size_t>(at), static_cast<std::size_t>(size[4]), seen);
+              continue;
             }
+            for (std::int64_t e = 0; e < size[4]; ++e) {
+              mark_run(static_cast<std::size_t>(at + e * step[4]), 1, seen);
+            }
+          }
   }
 
   void check_op(const Permute& op) const {
     const Tensor& out = net_.tensor(op.out);
-    std::vector<bool> seen(out.shape.elements(), false);
+    Bits seen((out.shape.elements() + 63) / 64);
     std::uint64_t total = 0;
     for (const PermutePart& part : op.parts) {
       const Tensor& in = input(part.in, "input");
@@ -369,7 +402,8 @@ class Checker {
       check_range(part.out_start, part.size, part.out_step, out);
       mark(part, seen);
     }
-    require(total == seen.size(), "the parts write {} of {} elements", total, seen.size());
+    require(total == out.shape.elements(), "the parts write {} of {} elements", total,
+            out.shape.elements());
   }
 
   void check_op(const CacheStore& op) const {

@@ -213,6 +213,25 @@ TEST_CASE("permute writes every element once") {
   check_throws(followed_by(op, shape), "reaches elements 1 to 48");
 }
 
+TEST_CASE("permute in long runs: words of 64 elements are marked as elements are") {
+  // Each element of the input four times, in runs of 48: 192 elements, three words.
+  Permute op;
+  for (std::int64_t i = 0; i < 4; ++i) {
+    op.parts.push_back({.in = 1,
+                        .out_start = 48 * i,
+                        .size = {1, 1, 1, 1, 48},
+                        .in_step = {0, 0, 0, 0, 1},
+                        .out_step = {0, 0, 0, 0, 1}});
+  }
+  const Shape shape{1, 4, 4, 12};
+  CHECK_NOTHROW(check(followed_by(op, shape)));
+  op.parts[2].out_start = 95;  // the last of the run before, in the middle of the second word
+  check_throws(followed_by(op, shape), "writes element 95 twice");
+  op.parts[2].out_start = 96;
+  op.parts[3].out_start = 97;
+  check_throws(followed_by(op, shape), "writes element 97 twice");
+}
+
 TEST_CASE("cache stores") {
   Net net = small_net();
   net.tensors.push_back({.name = "cache", .shape = {1, 8, 4, 3}, .resident_in_dram = true});
