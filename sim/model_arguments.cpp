@@ -13,6 +13,7 @@
 #include "sim/pruning_table.h"
 #include "workloads/graph/float_executor.h"
 #include "workloads/passes/smooth.h"
+#include "workloads/passes/unquantise.h"
 
 namespace steppe::sim {
 namespace {
@@ -45,7 +46,7 @@ void check_used(const std::string& model, const options::variables_map& values) 
     return values.count(option) != 0 && !values[option].defaulted();
   };
   const auto precision = values["precision"].as<std::string>();
-  for (const char* option : {"calibration", "activations", "smooth"}) {
+  for (const char* option : {"calibration", "activations", "smooth", "quantised"}) {
     if (precision != "int8" && given(option)) {
       throw ConfigError("--{} is about ranges of int8; --precision {} has none", option, precision);
     }
@@ -117,6 +118,10 @@ void ModelArguments::describe(options::options_description& described) {
   add("activations", options::value(&activations_)->default_value("symmetric"),
       "of int8: symmetric (zero points of 0) or asymmetric (all 256 steps from the lowest to the "
       "highest)");
+  add("quantised", options::value(&quantised_)->default_value("host"),
+      "where the pairs of QuantizeLinear and DequantizeLinear of a QDQ model are computed: host, "
+      "bit "
+      "by bit as ONNX defines them; or card: by the engines, with the model's ranges");
   add("smooth", options::value<std::string>(),
       "ALPHA from 0 to 1: move scales of outliers from layer normalisations into the products that "
       "read them, by the inputs of --calibrate (SmoothQuant; 0.5 is usual)");
@@ -148,6 +153,9 @@ void ModelArguments::finish(const options::variables_map& values) {
   }
   if (reads_table() && !values["activations"].defaulted()) {
     throw ConfigError("--activations is told by the table of --calibration");
+  }
+  if (quantised_ != "host" && quantised_ != "card") {
+    throw ConfigError("--quantised {}: host or card are right", quantised_);
   }
   if (values.count("smooth") != 0) {
     const auto text = values["smooth"].as<std::string>();
@@ -213,6 +221,15 @@ PlacedModel ModelArguments::place() const {
   } else {
     model.lowering.method = passes::parse_method(calibration_);
     model.lowering.symmetric = activations_ == "symmetric";
+  }
+  if (quantised_ == "card") {
+    model.lowering.known = passes::unquantise(model.graph);
+    if (model.lowering.known.empty()) {
+      throw ModelError(
+          "--quantised card: the model has no QuantizeLinear and DequantizeLinear that "
+          "undo each other");
+    }
+    model.lowering.symmetric = false;
   }
   model.parts = passes::place(model.graph, model.lowering);
   if (!calibrate_.empty()) {

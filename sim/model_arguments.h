@@ -55,7 +55,8 @@ class ModelArguments {
   ModelOptions model_;
   passes::Pruning prune_;
   net::Type precision_ = net::Type::int8;
-  std::string activations_, sparsity_, pruning_, precision_text_, calibration_, weights_;
+  std::string quantised_, activations_, sparsity_, pruning_, precision_text_, calibration_,
+      weights_;
   std::vector<std::string> calibrate_, bindings_, fixed_;
   std::optional<double> smooth_;
   Whole batch_, context_;

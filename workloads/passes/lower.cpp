@@ -109,6 +109,10 @@ net::Net lower(const graph::Graph& graph, const LowerOptions& options, LowerRepo
       values = options.ranges.empty() ? calibrate(pruned, samples, options.method)
                                       : given_ranges(graph, layout, options.ranges);
     }
+    for (graph::ValueId id = 0; id < values.size(); ++id) {
+      const auto known = options.known.find(graph.value(id).name);
+      if (known != options.known.end()) values[id] = known->second;
+    }
     ranges = set_quantisations(layout, values, options.symmetric);
     quantise(pruned, steps, values, layout, options.symmetric);
   }

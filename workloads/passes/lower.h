@@ -24,6 +24,8 @@ struct LowerOptions {
   std::set<std::string> in_bf16;
   /// Ranges of values by name, in place of those that samples show.
   std::map<std::string, Range> ranges;
+  /// Ranges of values by name that the model itself says; they go before what samples show.
+  std::map<std::string, Range> known;
   /// Inputs whose activations set the scales and guide the pruning; drawn from `seed` where there
   /// are none.
   std::vector<Sample> samples;
