@@ -75,6 +75,7 @@ CardDescription Card::description() const {
       is.lanes = shape.lanes;
       is.columns = shape.columns;
       is.clock_hz = cluster->tensor.clock();
+      is.bf16_cycles = shape.bf16_cycles;
     }
   }
   is.noc_port_bandwidth = chip.noc.port_bandwidth();

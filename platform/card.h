@@ -24,6 +24,7 @@ struct CardDescription {
   std::uint32_t lanes = 0;     ///< of an engine: output channels at a time
   std::uint32_t columns = 0;   ///< of an engine: positions at a time
   double clock_hz = 0;
+  double bf16_cycles = 0;          ///< of a lane for one bf16 weight
   double vector_lanes = 0;         ///< of a cluster, element operations a cycle
   double special_lanes = 0;        ///< of a cluster, special functions a cycle
   double permute_bytes = 0;        ///< of a cluster, bytes permuted a cycle

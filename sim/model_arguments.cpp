@@ -2,6 +2,7 @@
 #include "sim/model_arguments.h"
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <optional>
 
@@ -20,12 +21,18 @@ namespace {
 
 using Strings = std::vector<std::string>;
 
-/// One ratio for all layers, or a table.
-passes::Pruning parse_pruning(const std::string& sparsity, const std::string& method) {
+/// One ratio for all layers, or a table, which may say the method too. `method_given`: by the user.
+passes::Pruning parse_pruning(const std::string& sparsity, const std::string& method,
+                              bool method_given) {
   passes::Pruning pruning{.method = passes::parse_prune_method(method)};
   if (sparsity.ends_with(".yaml")) {
+    PruningTable table = read_pruning_table(sparsity);
+    if (method_given && !table.method.empty() && table.method != method) {
+      throw ConfigError("--pruning {}: {} was made for {}", method, sparsity, table.method);
+    }
+    if (!table.method.empty()) pruning.method = passes::parse_prune_method(table.method);
     pruning.ratio = {};
-    pruning.layers = read_pruning_table(sparsity).layers;
+    pruning.layers = std::move(table.layers);
   } else {
     pruning.ratio = passes::parse_ratio("--sparsity", sparsity);
   }
@@ -50,12 +57,6 @@ void check_used(const std::string& model, const options::variables_map& values) 
     if (precision != "int8" && given(option)) {
       throw ConfigError("--{} is about ranges of int8; --precision {} has none", option, precision);
     }
-  }
-  if (precision != "int8" && given("calibrate") && values["pruning"].as<std::string>() != "obs") {
-    throw ConfigError(
-        "--calibrate sets ranges of int8 and guides --pruning obs; --precision {} "
-        "without it has no use for inputs",
-        precision);
   }
   for (const char* option : {"bind", "fix"}) {
     if (zoo && given(option)) {
@@ -144,7 +145,7 @@ void ModelArguments::finish(const options::variables_map& values) {
   };
   model_.batch = narrowed("batch", batch_);
   model_.context = narrowed("context", context_);
-  prune_ = parse_pruning(sparsity_, pruning_);
+  prune_ = parse_pruning(sparsity_, pruning_, !values["pruning"].defaulted());
   precision_ = parse_precision(precision_text_);
   check_used(model_.model, values);
   if (!reads_table()) passes::parse_method(calibration_);
@@ -181,7 +182,8 @@ void ModelArguments::finish(const options::variables_map& values) {
 bool ModelArguments::reads_table() const { return calibration_.ends_with(".yaml"); }
 
 bool ModelArguments::wants_samples() const {
-  return !reads_table() || smooth_ || prune_.method == passes::PruneMethod::obs;
+  const bool sets_ranges = precision_ == net::Type::int8 && !reads_table();
+  return sets_ranges || smooth_ || prune_.method == passes::PruneMethod::obs;
 }
 
 std::vector<passes::Sample> card_samples(const PlacedModel& model,
@@ -204,6 +206,13 @@ std::vector<passes::Sample> card_samples(const PlacedModel& model,
     for (const graph::ValueId id : model.parts.card.inputs) {
       const std::string& name = model.parts.card.value(id).name;
       sample[name] = arrays.at(name).fp32;
+      // Squares of larger numbers, summed, leave fp32.
+      constexpr float largest = 1e15F;
+      if (!std::ranges::all_of(sample[name], [](float x) { return std::abs(x) <= largest; })) {
+        const auto file = files.find(name);
+        throw ConfigError("{}: run {}: input '{}' holds what is no number or beyond {}",
+                          file == files.end() ? "inputs" : file->second, run, name, largest);
+      }
     }
   }
   return all;

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <yaml-cpp/yaml.h>
 
+#include <ios>
+
 #include "models/base/error.h"
 
 namespace steppe::sim {
@@ -21,12 +23,20 @@ PruningTable read_nodes(const YAML::Node& root, const std::string& path) {
         const std::string where =
             fmt::format("{}:{}: the ratio of '{}',", path, layer.first.Mark().line + 1, name);
         if (!layer.second.IsScalar()) throw ConfigError("{} has to be one word", where);
+        if (table.layers.contains(name)) throw ConfigError("{} is there twice", where);
         table.layers[name] = passes::parse_ratio(where, layer.second.as<std::string>());
       }
     } else if (key == "layers") {
       throw ConfigError("{}:{}: 'layers' is a map from layers to ratios", path, line);
-    } else if (key != "model" && key != "method") {
-      throw ConfigError("{}:{}: there is no entry '{}'; there is layers", path, line, key);
+    } else if (key == "method" && entry.second.IsScalar()) {
+      table.method = entry.second.as<std::string>();
+      if (table.method != "magnitude" && table.method != "obs") {
+        throw ConfigError("{}:{}: method '{}'; magnitude or obs are right", path, line,
+                          table.method);
+      }
+    } else if (key != "model") {
+      throw ConfigError("{}:{}: there is no entry '{}'; there are layers and method", path, line,
+                        key);
     }
   }
   if (table.layers.empty()) throw ConfigError("{}: it holds no layers", path);
@@ -55,6 +65,8 @@ PruningTable read_pruning_table(const std::string& path) {
     return read_nodes(YAML::LoadFile(path), path);
   } catch (const YAML::BadFile&) {
     throw ConfigError("cannot open pruning table '{}'", path);
+  } catch (const std::ios_base::failure&) {
+    throw ConfigError("cannot read pruning table '{}'", path);
   } catch (const YAML::Exception& error) {
     throw ConfigError("{}:{}: {}", path, error.mark.line + 1, error.msg);
   }

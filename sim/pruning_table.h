@@ -11,7 +11,8 @@ namespace steppe::sim {
 /// The ratio of each layer, as a file that people may edit: what `prune` chose and `compile
 /// --sparsity FILE.yaml` reads.
 struct PruningTable {
-  std::string model, method;
+  std::string model;
+  std::string method;  ///< empty where the file does not say
   std::map<std::string, passes::Ratio> layers;
 };
 

@@ -64,7 +64,9 @@ std::optional<CompileOptions> parse(const Strings& arguments) {
   }
   compile.model.finish(values);
   if (!compile.model.wants_samples() && values.count("calibrate") != 0) {
-    throw ConfigError("--calibrate sets ranges that the table of --calibration holds already");
+    throw ConfigError(
+        "--calibrate has no use: ranges are {}, and --pruning magnitude looks at no inputs",
+        compile.model.reads_table() ? "in the table of --calibration" : "for int8 alone");
   }
   schedule::parse_partition(compile.partition);
   if (values.count("clusters") != 0 && !values["clusters"].defaulted() &&
@@ -85,6 +87,7 @@ schedule::Target make_target(const std::string& platform, const CardDescription&
           .lanes = card.lanes,
           .columns = card.columns,
           .clock_hz = card.clock_hz,
+          .bf16_cycles = card.bf16_cycles,
           .vector_lanes = card.vector_lanes,
           .special_lanes = card.special_lanes,
           .permute_bytes = card.permute_bytes,

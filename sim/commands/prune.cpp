@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <optional>
 
 #include "models/base/error.h"
@@ -73,6 +74,9 @@ std::optional<PruneOptions> parse(const Strings& arguments) {
     throw ConfigError("--budget and --output go together: the table holds what the budget allows");
   }
   if (!budget.empty()) prune.budget = parse_budget(budget);
+  if (!prune.out.empty() && !prune.out.ends_with(".yaml")) {
+    throw ConfigError("--output {}: compile reads tables named FILE.yaml", prune.out);
+  }
   if (!prune.labels.empty() && prune.inputs.empty()) {
     throw ConfigError("--labels are those of --input");
   }
@@ -92,7 +96,9 @@ class Trials {
 
   [[nodiscard]] bool keeps(const Budget& budget, const Quality& quality) const {
     if (budget.decibels) return quality.decibels >= *budget.decibels;
-    return judge_.float_right() - quality.right <= *budget.lost;
+    const auto samples = static_cast<double>(judge_.samples());
+    const auto lost = std::round((judge_.float_right() - quality.right) * samples);
+    return lost <= std::floor(*budget.lost * samples + 1e-9);  // whole answers
   }
 
  private:
@@ -106,7 +112,8 @@ struct Choice {
 };
 
 /// The most that the budget allows, by bisection of the price of noise between none, where all is
-/// pruned to 32x, and one at which only what costs nothing is. Empty where that is too much.
+/// pruned to 32x, and one at which only what costs nothing is. Empty where the dense network does
+/// not keep it.
 std::optional<Choice> choose(const Trials& trials, const Budget& budget,
                              const std::vector<passes::Sensitivity>& layers,
                              passes::PruneMethod method) {
@@ -123,7 +130,9 @@ std::optional<Choice> choose(const Trials& trials, const Budget& budget,
     return choice;
   };
   constexpr double lowest = -20, highest = 20;  // powers of two: noise counts for 1e-6 to 1e6
-  Choice best = attempt(std::exp2(highest));
+  Choice best;
+  for (const passes::Sensitivity& layer : layers) best.ratios[layer.layer] = net::balanced(1);
+  best.quality = trials.run({{}, best.ratios, method});
   if (!trials.keeps(budget, best.quality)) return {};
   double low = lowest, high = highest;
   while (high - low > 0.25) {
@@ -168,12 +177,14 @@ void print_methods(const Trials& trials, const Judge& judge, net::Type precision
   const Quality dense = trials.run({.ratio = net::balanced(1)});
   fmt::print("{:<10} {}\n", net::name_of(precision), format_quality(dense));
   for (const std::uint32_t ratio : passes::scanned_ratios) {
-    fmt::print("{:<10}", fmt::format("{}x", ratio));
+    std::string row = fmt::format("{:<10}", fmt::format("{}x", ratio));
     for (const auto method : {passes::PruneMethod::magnitude, passes::PruneMethod::obs}) {
-      fmt::print(" {}", format_quality(trials.run(
-                            {.ratio = net::balanced(ratio), .layers = {}, .method = method})));
+      const Quality quality =
+          trials.run({.ratio = net::balanced(ratio), .layers = {}, .method = method});
+      row = fmt::format("{} {}", row, format_quality(quality));
     }
-    fmt::print("\n");
+    fmt::print("{}\n", row);
+    std::fflush(stdout);  // each takes a while
   }
 }
 
@@ -186,8 +197,9 @@ void print_choice(const Choice& choice, const std::vector<passes::Sensitivity>& 
     work += layer.share * ratio->stored();
     fmt::print("{:<44} {:>5}x\n", layer.layer, passes::format_ratio(ratio));
   }
-  fmt::print("together            {:.1f}x fewer multiply-accumulates; {}, float {:.2f}%\n",
-             1 / work, format_quality(choice.quality), 100 * judge.float_right());
+  fmt::print(
+      "together            {:.1f}x fewer multiply-accumulates in these layers; {}, float {:.2f}%\n",
+      1 / work, format_quality(choice.quality), 100 * judge.float_right());
 }
 
 }  // namespace
@@ -217,6 +229,19 @@ int prune_command(const Strings& arguments) {
   const Judge judge(graph, std::move(samples), std::move(labels), prune.labels);
   const Trials trials(model, judge);
 
+  if (prune.budget && prune.budget->lost) {
+    const double lost = *prune.budget->lost * static_cast<double>(judge.samples());
+    if (lost > 0 && lost < 1) {
+      throw ConfigError(
+          "--budget: {:.4g}% of {} samples is less than one answer; more samples, or a "
+          "budget in dB, would be right",
+          100 * *prune.budget->lost, judge.samples());
+    }
+  }
+  if (prune.inputs.empty() && !drawn) {
+    fmt::print(
+        "judged by the inputs of --calibrate, which guided the pruning; --input gives others\n");
+  }
   if (drawn) fmt::print("inputs drawn from a seed; --calibrate gives real ones\n");
   print_layers(layers);
   print_methods(trials, judge, prune.model.precision());

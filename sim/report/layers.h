@@ -16,6 +16,7 @@ class LayerTimeline : public Timeline {
  public:
   struct Slice {
     std::string layer;
+    Track queue = 0;
     std::uint64_t begin_ps = 0;
     std::uint64_t end_ps = 0;
   };
@@ -35,7 +36,8 @@ class LayerTimeline : public Timeline {
 struct LayerTime {
   std::string name;
   std::uint32_t chip = 0;
-  double cycles = 0;  ///< from the end of all layers before to its own; 0: hidden behind them
+  double cycles = 0;   ///< that it kept the busiest of its queues
+  double exposed = 0;  ///< from the end of all layers before to its own; 0: hidden behind them
   /// Cycles that each resource of the chip needs at least, by the preset.
   double tensor = 0, vector = 0, dram = 0;
 
@@ -47,7 +49,7 @@ struct LayerTime {
 };
 
 /// The layers of a run that was submitted at `from_ps`, in the order in which they ended on each
-/// chip. The cycles of a chip's layers add up to its time.
+/// chip. The exposed cycles of a chip's layers add up to its time.
 std::vector<LayerTime> layer_times(const schedule::Report& report, const LayerTimeline& timeline,
                                    std::uint64_t from_ps, double clock_hz);
 

@@ -268,8 +268,10 @@ void drop_unused(Graph& graph) {
     needed[id] = needed[id] || graph.values[id].state;
   std::vector<Node> nodes;
   for (auto node = graph.nodes.rbegin(); node != graph.nodes.rend(); ++node) {
-    if (!needed[node->outputs[0]] && node->op != "CacheStore") continue;
-    needed[node->outputs[0]] = true;
+    const bool wanted = std::any_of(node->outputs.begin(), node->outputs.end(),
+                                    [&](ValueId id) { return needed[id]; });
+    if (!wanted && node->op != "CacheStore") continue;
+    for (const ValueId id : node->outputs) needed[id] = true;
     for (const ValueId id : node->inputs) {
       if (id != no_value) needed[id] = true;
     }

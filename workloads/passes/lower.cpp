@@ -124,7 +124,8 @@ net::Net lower(const graph::Graph& graph, const LowerOptions& options, LowerRepo
     report->samples = !calibrated ? 0
                       : drawn     ? 1
                                   : static_cast<std::uint32_t>(options.samples.size());
-    report->random_samples = drawn && calibrated;
+    const bool guided = !timing && options.pruning.method == PruneMethod::obs;
+    report->random_samples = drawn && (calibrated || guided);
     describe(layout.net, ranges, *report);
     for (const graph::ValueId id : layout.values) {
       if (id < values.size()) report->values[graph.value(id).name] = values[id];

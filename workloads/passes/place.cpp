@@ -167,8 +167,14 @@ class Placer {
   std::optional<std::size_t> try_card(const Graph& card) {
     if (card.nodes.empty()) return {};
     try {
-      lay_out(card, fuse(card, node_types(card, options_)), options_.precision);
-      return {};
+      const Layout layout =
+          lay_out(card, fuse(card, node_types(card, options_)), options_.precision);
+      if (!layout.net.layers.empty()) return {};
+      // Views alone: nothing for a program to do.
+      for (std::size_t i = 0; i < parts_.size(); ++i) {
+        if (parts_[i] == Part::card) reasons_[i] = "it moves nothing; the card would have no work";
+      }
+      return 0;
     } catch (const UnsupportedNode& error) {
       const bool states =
           std::ranges::any_of(graph_.values, [](const Value& value) { return value.state; });

@@ -22,12 +22,18 @@ double rows_in_parallel(const net::Shape& shape, const Target& target) {
   return static_cast<double>(std::min<std::uint64_t>(shape.rows(), target.clusters));
 }
 
+/// Of a lane for one weight.
+double weight_cycles(const net::Tensor& in, const Target& target) {
+  return in.type == net::Type::bf16 ? target.bf16_cycles : 1.0;
+}
+
 double conv_seconds(const net::Net& network, const net::Conv& conv, const Target& target) {
   const net::Shape& out = network.tensor(conv.out).shape;
   const std::uint64_t k = conv.weights.size / out.c;
   const std::uint64_t positions = std::uint64_t{out.n} * out.h * out.w;
   const std::uint64_t blocks = ceil_div<std::uint64_t>(k, numerics::block);
-  const double cycles_per_block = numerics::block * conv.sparsity.stored();
+  const double cycles_per_block =
+      numerics::block * conv.sparsity.stored() * weight_cycles(network.tensor(conv.in), target);
   const std::uint64_t lane_groups =
       conv.groups * ceil_div<std::uint64_t>(out.c / conv.groups, target.lanes);
   const double columns_used =
@@ -96,7 +102,8 @@ double layer_seconds(const net::Net& network, const net::Layer& layer, const Tar
                                       target.dram_bandwidth);
     }
   } else if (const auto* matmul = std::get_if<net::MatMul>(&layer.op)) {
-    seconds = static_cast<double>(net::dense_macs(network, layer)) /
+    seconds = static_cast<double>(net::dense_macs(network, layer)) *
+              weight_cycles(network.tensor(matmul->a), target) /
               (static_cast<double>(target.engines) * target.lanes * target.columns) /
               rows_in_parallel(out.shape, target) / target.clock_hz;
     const net::Tensor& b = network.tensor(matmul->b);
@@ -120,7 +127,8 @@ LayerBound layer_bound(const net::Net& network, const net::Layer& layer, const T
   if (macs > 0) {
     const auto* conv = std::get_if<net::Conv>(&layer.op);
     const double stored = conv != nullptr ? conv->sparsity.stored() : 1.0;
-    bound.tensor = macs * stored /
+    const net::Tensor& in = network.tensor(net::inputs_of(layer).front());
+    bound.tensor = macs * stored * weight_cycles(in, target) /
                    (static_cast<double>(target.engines) * target.lanes * target.columns * clusters);
   } else if (!network.tensor(net::output_of(layer)).resident_in_dram) {
     const VectorWork work = vector_work(network, layer);

@@ -289,10 +289,10 @@ std::vector<std::uint32_t> widths(const Target& target, const Partition& wanted)
 /// Throws for what no network could be parted into.
 void check_wanted(const net::Net& network, const Target& target, const Partition& wanted) {
   if (wanted.kind == Partition::Kind::mixed && (wanted.width == 0 || wanted.width > target.chips)) {
-    throw ModelError("stages of {} chips on a card of {}", wanted.width, target.chips);
+    throw ConfigError("--partition mixed:{}: the card has {} chips", wanted.width, target.chips);
   }
   if (wanted.clusters > target.clusters) {
-    throw ModelError("{} clusters to take part, a chip has {}", wanted.clusters, target.clusters);
+    throw ConfigError("--clusters {}: a chip has {}", wanted.clusters, target.clusters);
   }
   if (wanted.kind == Partition::Kind::data && has_states(network)) {
     throw ModelError("each run needs what the one before left: chips cannot take runs in turn");
@@ -335,6 +335,7 @@ std::vector<PartitionPlan> partition(const net::Net& network, const Target& targ
       }
     }
   }
+  if (count == 0) throw ModelError("network '{}' has no layers", network.name);
   if (plans.empty()) {
     throw ModelError("weights and states do not fit the DRAM of the chips, {} of {} bytes each",
                      wanted.kind == Kind::data ? 1 : target.chips, target.dram_bytes);

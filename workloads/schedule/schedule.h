@@ -23,6 +23,7 @@ struct Target {
   std::uint32_t lanes = 16;
   std::uint32_t columns = 32;
   double clock_hz = 900e6;
+  double bf16_cycles = 2;        ///< of a lane for one bf16 weight; an int8 one takes 1
   double vector_lanes = 448;     ///< of one cluster
   double special_lanes = 32;     ///< special functions a cycle
   double permute_bytes = 64;     ///< a cycle
