@@ -110,6 +110,15 @@ TEST_CASE("a canonical operator without a layer goes to the host, with the layou
   CHECK(placement.reasons.at("pool").find("dilation of 2") != std::string::npos);
 }
 
+TEST_CASE("a model of views alone has nothing for the card to do") {
+  Builder b("m");
+  b.graph().outputs = {b.reshape(b.input("x", DataType::fp32, {2, 3, 4}), {2, 12})};
+  const Placement placement = place(b.graph(), fp32);
+  CHECK(placement.hosted());
+  CHECK(placement.card.nodes.empty());
+  CHECK(placement.reasons.size() == 1);
+}
+
 TEST_CASE("a model without a node for the card, and one whose output is a constant") {
   Builder b("m");
   const ValueId x = b.input("x", DataType::int64, {3});

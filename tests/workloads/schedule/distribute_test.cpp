@@ -176,7 +176,7 @@ TEST_CASE("what does not fit the DRAM is refused, and needs more chips") {
   Target target{.chips = 2, .sram_bytes = 1 << 20, .dram_bytes = 60000};
   // Weights of 96 * 320 + 320 * 96 + 96 * 160 = 76,800 bytes and more.
   CHECK_THROWS_AS(partition(whole, target, {.kind = Partition::Kind::mixed, .width = 3}),
-                  ModelError);
+                  ConfigError);
   const auto plans = partition(whole, target, Partition{});
   for (const PartitionPlan& plan : plans) CHECK(plan.stages.size() * plan.width == 2);
   target.chips = 1;
