@@ -23,7 +23,7 @@ void check_names(const std::vector<Signature>& inputs,
   for (const Signature& input : inputs) names.push_back(input.name);
   for (const auto& [name, file] : files) {
     if (std::ranges::find(names, name) != names.end()) continue;
-    throw ConfigError("--input {}={}: there is no input '{}'; the inputs are {}", name, file, name,
+    throw ConfigError("{}={}: there is no input '{}'; the inputs are {}", name, file, name,
                       fmt::join(names, ", "));
   }
 }
