@@ -2,9 +2,9 @@
 #include "sim/judge.h"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 
+#include "sim/report/layer_error.h"
 #include "sim/report/verdict.h"
 #include "sim/samples.h"
 #include "workloads/graph/float_executor.h"
@@ -14,24 +14,16 @@ namespace steppe::sim {
 namespace {
 
 double decibels(const npy::Array& wanted, const npy::Array& got) {
-  double signal = 0, noise = 0;
-  for (std::size_t i = 0; i < wanted.reals.size(); ++i) {
-    const double difference = double{wanted.reals[i]} - double{got.reals[i]};
-    signal += double{wanted.reals[i]} * double{wanted.reals[i]};
-    noise += difference * difference;
-  }
-  if (noise == 0) return std::numeric_limits<double>::infinity();
-  return 10 * std::log10(signal / noise);
+  Power power;
+  for (std::size_t i = 0; i < wanted.reals.size(); ++i) power.add(wanted.reals[i], got.reals[i]);
+  return power.decibels();
 }
 
 }  // namespace
 
 Judge::Judge(const graph::Graph& graph, std::vector<passes::Sample> samples,
              std::optional<npy::Array> labels, const std::string& labels_file)
-    : graph_(graph),
-      samples_(std::move(samples)),
-      outputs_(graph.outputs.size()),
-      labelled_(labels.has_value()) {
+    : samples_(std::move(samples)), outputs_(graph.outputs.size()), labelled_(labels.has_value()) {
   graph::FloatExecutor executor(graph);
   for (const passes::Sample& sample : samples_) {
     executor.run(sample);

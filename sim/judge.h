@@ -23,7 +23,7 @@ struct Quality {
 /// Compares compiled networks with the float model they come from, by the same inputs.
 class Judge {
  public:
-  /// Keeps a reference to the graph. Labels are one number for each sample; `labels_file` is for
+  /// Runs the float model. Labels are one number for each sample; `labels_file` is for
   /// messages. Throws ConfigError for labels that do not fit.
   Judge(const graph::Graph& graph, std::vector<passes::Sample> samples,
         std::optional<npy::Array> labels, const std::string& labels_file);
@@ -35,7 +35,6 @@ class Judge {
   [[nodiscard]] Quality operator()(const net::Net& network) const;
 
  private:
-  const graph::Graph& graph_;
   std::vector<passes::Sample> samples_;
   std::vector<npy::Array> outputs_;  ///< the float model's, all runs one after another
   npy::Array labels_;

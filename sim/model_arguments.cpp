@@ -9,7 +9,6 @@
 #include "models/base/config.h"
 #include "models/base/error.h"
 #include "models/base/param.h"
-#include "sim/calibration_table.h"
 #include "sim/files.h"
 #include "sim/pruning_table.h"
 #include "workloads/graph/float_executor.h"
@@ -165,7 +164,8 @@ void ModelArguments::finish(const options::variables_map& values) {
     if (reads_table()) throw ConfigError("--smooth is told by the table of --calibration");
   }
   if (reads_table()) {
-    smooth_ = read_table(calibration_).smooth;
+    table_ = read_table(calibration_);
+    smooth_ = table_->smooth;
     if (smooth_ && calibrate_.empty()) {
       throw ConfigError("{} moves scales, by the inputs of --calibrate that it was made with",
                         calibration_);
@@ -222,11 +222,10 @@ PlacedModel ModelArguments::place() const {
   PlacedModel model;
   model.graph = load_model(model_);
   model.lowering = {.pruning = prune_, .precision = precision_};
-  if (reads_table()) {
-    CalibrationTable table = read_table(calibration_);
-    model.lowering.ranges = std::move(table.ranges);
-    model.lowering.in_bf16 = std::move(table.in_bf16);
-    model.lowering.symmetric = table.symmetric;
+  if (table_) {
+    model.lowering.ranges = table_->ranges;
+    model.lowering.in_bf16 = table_->in_bf16;
+    model.lowering.symmetric = table_->symmetric;
   } else {
     model.lowering.method = passes::parse_method(calibration_);
     model.lowering.symmetric = activations_ == "symmetric";

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/calibration_table.h"
 #include "sim/command.h"
 #include "sim/model_source.h"
 #include "sim/samples.h"
@@ -58,6 +59,7 @@ class ModelArguments {
   std::string quantised_, activations_, sparsity_, pruning_, precision_text_, calibration_,
       weights_;
   std::vector<std::string> calibrate_, bindings_, fixed_;
+  std::optional<CalibrationTable> table_;  ///< where --calibration names one
   std::optional<double> smooth_;
   Whole batch_, context_;
 };

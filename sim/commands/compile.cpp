@@ -27,8 +27,8 @@ using Strings = std::vector<std::string>;
 
 struct CompileOptions {
   ModelArguments model;
-  std::string out, target, partition, reference, labels;
-  Whole clusters;
+  std::string out, target, reference, labels;
+  schedule::Partition partition;
   Strings settings, inputs;
   bool timing_only = false;
   bool report = false;
@@ -36,17 +36,19 @@ struct CompileOptions {
 
 std::optional<CompileOptions> parse(const Strings& arguments) {
   CompileOptions compile;
+  std::string partition;
+  Whole clusters;
   options::options_description described("options");
   auto add = described.add_options();
   add("output,o", options::value(&compile.out)->required(), "PKG: the package to write");
   add("target", options::value(&compile.target)->default_value("s30"),
       "preset or YAML file to compile for");
   add("set", options::value(&compile.settings), "path=value: a parameter of the target");
-  add("partition", options::value(&compile.partition)->default_value("auto"),
+  add("partition", options::value(&partition)->default_value("auto"),
       "pipeline: layers in a row on each chip; tensor: all chips take part in each layer; mixed:N: "
       "stages of N chips; data: all of it on each chip, runs in turn; auto: the best by "
       "estimate");
-  add("clusters", options::value(&compile.clusters)->default_value({0}, "auto"),
+  add("clusters", options::value(&clusters)->default_value({0}, "auto"),
       "of each chip, that take part");
   add("timing-only", options::bool_switch(&compile.timing_only), "leave the weights' values out");
   add("report", options::bool_switch(&compile.report),
@@ -68,12 +70,12 @@ std::optional<CompileOptions> parse(const Strings& arguments) {
         "--calibrate has no use: ranges are {}, and --pruning magnitude looks at no inputs",
         compile.model.reads_table() ? "in the table of --calibration" : "for int8 alone");
   }
-  schedule::parse_partition(compile.partition);
-  if (values.count("clusters") != 0 && !values["clusters"].defaulted() &&
-      (compile.clusters.value < 1 || compile.clusters.value > 64)) {
+  compile.partition = schedule::parse_partition(partition);
+  if (!values["clusters"].defaulted() && (clusters.value < 1 || clusters.value > 64)) {
     throw ConfigError("--clusters {}: from 1 to 64, as many as a chip of the target has",
-                      compile.clusters.value);
+                      clusters.value);
   }
+  compile.partition.clusters = static_cast<std::uint32_t>(clusters.value);
   return compile;
 }
 
@@ -238,14 +240,12 @@ CardPart compile_card(const CompileOptions& compile, const PlacedModel& model,
     part.package = schedule::empty_package(model.graph.name, target);
     part.package.batch = compile.model.model().batch;
   } else {
-    schedule::Partition partition = schedule::parse_partition(compile.partition);
-    partition.clusters = static_cast<std::uint32_t>(compile.clusters.value);
     const net::Net network = passes::lower(model.parts.card, lowering, &part.lowered);
     part.package =
         schedule::compile(network, target,
                           {.batch = compile.model.model().batch,
                            .timing_only = compile.timing_only || holds_shapes_only(network),
-                           .partition = partition},
+                           .partition = compile.partition},
                           &part.report);
   }
   if (model.parts.hosted()) {

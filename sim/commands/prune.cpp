@@ -86,12 +86,12 @@ std::optional<PruneOptions> parse(const Strings& arguments) {
 /// Networks of one model, pruned in one way or another, and how good they are.
 class Trials {
  public:
-  Trials(const PlacedModel& model, const Judge& judge) : model_(model), judge_(judge) {}
+  Trials(const PlacedModel& model, const Judge& judge)
+      : graph_(model.parts.card), lowering_(model.lowering), judge_(judge) {}
 
-  [[nodiscard]] Quality run(const passes::Pruning& pruning) const {
-    passes::LowerOptions lowering = model_.lowering;
-    lowering.pruning = pruning;
-    return judge_(passes::lower(model_.parts.card, lowering));
+  [[nodiscard]] Quality run(const passes::Pruning& pruning) {
+    lowering_.pruning = pruning;
+    return judge_(passes::lower(graph_, lowering_));
   }
 
   [[nodiscard]] bool keeps(const Budget& budget, const Quality& quality) const {
@@ -102,7 +102,8 @@ class Trials {
   }
 
  private:
-  const PlacedModel& model_;
+  const graph::Graph& graph_;
+  passes::LowerOptions lowering_;
   const Judge& judge_;
 };
 
@@ -114,7 +115,7 @@ struct Choice {
 /// The most that the budget allows, by bisection of the price of noise between none, where all is
 /// pruned to 32x, and one at which only what costs nothing is. Empty where the dense network does
 /// not keep it.
-std::optional<Choice> choose(const Trials& trials, const Budget& budget,
+std::optional<Choice> choose(Trials& trials, const Budget& budget,
                              const std::vector<passes::Sensitivity>& layers,
                              passes::PruneMethod method) {
   std::map<std::map<std::string, std::string>, Quality> seen;
@@ -169,7 +170,7 @@ std::string format_quality(const Quality& quality) {
   return fmt::format("{:>7.2f}% {:>8.1f} dB", 100 * quality.right, quality.decibels);
 }
 
-void print_methods(const Trials& trials, const Judge& judge, net::Type precision) {
+void print_methods(Trials& trials, const Judge& judge, net::Type precision) {
   fmt::print("\n{}, {} samples; signal over noise of the outputs\n{:<10} {:>20} {:>20}\n",
              judge.labelled() ? "right answers" : "answers like the float model's", judge.samples(),
              "", "magnitude", "obs");
@@ -227,7 +228,7 @@ int prune_command(const Strings& arguments) {
   std::optional<npy::Array> labels;
   if (!prune.labels.empty()) labels = npy::read(prune.labels);
   const Judge judge(graph, std::move(samples), std::move(labels), prune.labels);
-  const Trials trials(model, judge);
+  Trials trials(model, judge);
 
   if (prune.budget && prune.budget->lost) {
     const double lost = *prune.budget->lost * static_cast<double>(judge.samples());

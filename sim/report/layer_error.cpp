@@ -15,11 +15,6 @@
 namespace steppe::sim {
 namespace {
 
-struct Power {
-  double signal = 0;
-  double noise = 0;
-};
-
 /// The number that an element stands for.
 float number(const net::Tensor& tensor, const reference::Values& values, std::size_t at) {
   if (tensor.type == net::Type::int8) {
@@ -31,12 +26,18 @@ float number(const net::Tensor& tensor, const reference::Values& values, std::si
   return values.real[at];
 }
 
-double decibels(const Power& power) {
-  if (power.noise == 0) return std::numeric_limits<double>::infinity();
-  return 10 * std::log10(power.signal / power.noise);
+}  // namespace
+
+void Power::add(float wanted, float got) {
+  const double difference = double{wanted} - double{got};
+  signal += double{wanted} * double{wanted};
+  noise += difference * difference;
 }
 
-}  // namespace
+double Power::decibels() const {
+  if (noise == 0) return std::numeric_limits<double>::infinity();
+  return 10 * std::log10(signal / noise);
+}
 
 std::vector<LayerError> layer_errors(const graph::Graph& graph, const net::Net& network,
                                      const passes::LowerReport& lowered,
@@ -59,9 +60,7 @@ std::vector<LayerError> layer_errors(const graph::Graph& graph, const net::Net& 
       Power& power = powers[entry.first];
       passes::for_each_step(place->steps, [&](std::uint64_t i, std::size_t step) {
         const auto at = static_cast<std::size_t>(place->offset + static_cast<std::int64_t>(step));
-        const double difference = double{wanted[i]} - double{number(tensor, got, at)};
-        power.signal += double{wanted[i]} * double{wanted[i]};
-        power.noise += difference * difference;
+        power.add(wanted[i], number(tensor, got, at));
       });
     }
   }
@@ -75,7 +74,7 @@ std::vector<LayerError> layer_errors(const graph::Graph& graph, const net::Net& 
                       .kind = lowered.layers[i].kind,
                       .nodes = lowered.layers[i].nodes,
                       .type = std::string(net::name_of(network.tensor(out).type)),
-                      .decibels = decibels(powers[out]),
+                      .decibels = powers[out].decibels(),
                       .output = output});
   }
   return errors;

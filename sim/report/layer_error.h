@@ -8,6 +8,14 @@
 
 namespace steppe::sim {
 
+/// Squares of what was wanted and of how far what came is from it, summed.
+struct Power {
+  double signal = 0;
+  double noise = 0;
+  void add(float wanted, float got);
+  [[nodiscard]] double decibels() const;  ///< signal over noise; infinite without noise
+};
+
 /// How far a layer's result is from the float model's.
 struct LayerError {
   std::string name;

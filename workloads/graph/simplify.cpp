@@ -259,7 +259,8 @@ class Simplifier {
   std::vector<bool> output_;
 };
 
-/// Nodes and values that the outputs and states need, in their order.
+}  // namespace
+
 void drop_unused(Graph& graph) {
   std::vector<bool> needed(graph.values.size(), false);
   for (const ValueId id : graph.outputs) needed[id] = true;
@@ -297,8 +298,6 @@ void drop_unused(Graph& graph) {
   graph.nodes = std::move(nodes);
   graph.values = std::move(values);
 }
-
-}  // namespace
 
 void simplify(Graph& graph) {
   drop_unused(graph);

@@ -10,4 +10,8 @@ namespace steppe::graph {
 /// normalisation into one node; then drops all nodes and values that no output needs.
 void simplify(Graph& graph);
 
+/// Drops the nodes and values that no output and no state needs; the others keep their order,
+/// values get new numbers.
+void drop_unused(Graph& graph);
+
 }  // namespace steppe::graph

@@ -70,10 +70,11 @@ class Validator {
             "is {}, but each run needs what the one before left on its chip", package_.replicas);
     require(package_.replicas <= package_.target.chips, "replicas", "is {} of {} chips",
             package_.replicas, package_.target.chips);
-    require(package_.shards.empty() ||
-                package_.shards.front().chip + package_.replicas <= package_.target.chips,
-            "replicas", "from chip {} on reach beyond the {} chips",
-            package_.shards.empty() ? 0 : package_.shards.front().chip, package_.target.chips);
+    if (package_.replicas > 1) {
+      const std::uint32_t first = package_.shards.front().chip;
+      require(first + package_.replicas <= package_.target.chips, "replicas",
+              "from chip {} on reach beyond the {} chips", first, package_.target.chips);
+    }
     require(package_.effective_macs <= package_.dense_macs, "effective_macs",
             "{} is more than dense_macs, {}", package_.effective_macs, package_.dense_macs);
     check_ports(package_.inputs, package_.input_block_bytes, "input");

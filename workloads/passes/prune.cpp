@@ -13,6 +13,7 @@
 #include "models/base/param.h"
 #include "workloads/passes/compensate.h"
 #include "workloads/passes/gather.h"
+#include "workloads/passes/uses.h"
 
 namespace steppe::passes {
 namespace {
@@ -63,7 +64,7 @@ class Pruner {
  public:
   Pruner(graph::Graph& graph, const std::vector<Step>& steps, Layout& layout,
          const std::vector<Sample>& samples)
-      : graph_(graph), steps_(steps), layout_(layout), samples_(samples) {}
+      : graph_(graph), uses_(graph), steps_(steps), layout_(layout), samples_(samples) {}
 
   void run(const Pruning& pruning) {
     std::vector<Work> by_moments;
@@ -74,7 +75,7 @@ class Pruner {
                 .value = graph_.nodes[step(layer).node].inputs[1]};
       if (!keep_as_it_is(work)) {
         // What one layer makes up for would break the pattern of another with the same weights.
-        if (pruning.method == PruneMethod::obs && uses(work.value) == 1) {
+        if (pruning.method == PruneMethod::obs && uses_.sole_consumer(work.value) != no_node) {
           by_moments.push_back(work);
         } else {
           prune_by_magnitude_in(work);
@@ -97,11 +98,6 @@ class Pruner {
  private:
   [[nodiscard]] const Step& step(std::size_t layer) const {
     return steps_[layout_.sources[layer].step];
-  }
-  [[nodiscard]] std::ptrdiff_t uses(graph::ValueId value) const {
-    std::ptrdiff_t count = 0;
-    for (const graph::Node& node : graph_.nodes) count += std::ranges::count(node.inputs, value);
-    return count;
   }
   [[nodiscard]] net::Conv& conv(const Work& work) {
     return std::get<net::Conv>(layout_.net.layers[work.layer].op);
@@ -142,6 +138,7 @@ class Pruner {
   }
 
   graph::Graph& graph_;
+  const Uses uses_;
   const std::vector<Step>& steps_;
   Layout& layout_;
   const std::vector<Sample>& samples_;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/passes/unquantise.h"
 
-#include <algorithm>
 #include <optional>
 #include <vector>
 
+#include "workloads/graph/simplify.h"
 #include "workloads/operators/host.h"
 #include "workloads/passes/uses.h"
 
@@ -52,9 +52,7 @@ std::map<std::string, Range> unquantise(Graph& graph) {
   std::map<std::string, Range> ranges;
   std::vector<ValueId> stands_for(graph.values.size());
   for (ValueId id = 0; id < stands_for.size(); ++id) stands_for[id] = id;
-  std::vector<bool> gone(graph.nodes.size());
-  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {  // in order: what is in front is known
-    const Node& back = graph.nodes[i];
+  for (const Node& back : graph.nodes) {  // in order: what is in front is known
     if (back.op != dequantise || uses.output[back.outputs[0]]) continue;
     const std::size_t maker = uses.producer[back.inputs[0]];
     if (maker == no_node || graph.nodes[maker].op != quantise) continue;
@@ -65,7 +63,6 @@ std::map<std::string, Range> unquantise(Graph& graph) {
     const ValueId value = stands_for[there.inputs[0]];
     if (!range || graph.value(value).type != DataType::fp32) continue;
     stands_for[back.outputs[0]] = value;
-    gone[i] = true;
     ranges[graph.value(value).name].include(*range);
   }
   for (Node& node : graph.nodes) {
@@ -73,22 +70,7 @@ std::map<std::string, Range> unquantise(Graph& graph) {
       if (id != graph::no_value) id = stands_for[id];
     }
   }
-  // Quantisations that nothing reads any more.
-  std::vector<bool> read(graph.values.size());
-  for (const ValueId id : graph.outputs) read[id] = true;
-  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
-    if (gone[i]) continue;
-    for (const ValueId id : graph.nodes[i].inputs) {
-      if (id != graph::no_value) read[id] = true;
-    }
-  }
-  std::vector<Node> nodes;
-  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
-    Node& node = graph.nodes[i];
-    const bool unread = node.op == quantise && !read[node.outputs[0]];
-    if (!gone[i] && !unread) nodes.push_back(std::move(node));
-  }
-  graph.nodes = std::move(nodes);
+  graph::drop_unused(graph);  // the pairs
   return ranges;
 }
 

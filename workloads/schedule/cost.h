@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 
 #include "workloads/net/net.h"
@@ -26,7 +25,6 @@ struct LayerBound {
   double tensor = 0;  ///< seconds of all engines: the weights stored, at one each cycle and lane
   double vector = 0;  ///< seconds of all vector units: lanes, special functions, bytes permuted
   double dram = 0;    ///< seconds of the DRAM: weights and states read in a run
-  [[nodiscard]] double seconds() const { return std::max({tensor, vector, dram}); }
 };
 /// By the target's peaks alone. `dram_bytes`: what a run reads for the layer.
 LayerBound layer_bound(const net::Net& network, const net::Layer& layer, const Target& target,
