@@ -11,20 +11,12 @@ namespace {
 /// bit with the reference executor. Returns what `compile` printed.
 std::string compile_and_run(Scratch& scratch, const std::string& target,
                             const std::string& options) {
-  const std::string inputs = " --input image=" + digits("images.npy");
-  const Outcome compile =
-      run_steppe("compile " + digits("digits.onnx") + " -o " + scratch / "m" + " --target " +
-                 target + " --calibrate image=" + digits("calibration.npy") + inputs +
-                 " --reference " + scratch / "reference" + " " + options);
-  INFO(compile.output);
-  REQUIRE(compile.exit_code == 0);
-  const Outcome run = run_steppe("run " + scratch / "m" + inputs +
-                                 " --golden logits=" + scratch / "reference/logits.npy" +
-                                 " --labels " + digits("labels.npy") + " --out " + scratch / "out");
-  INFO(options, "\n", run.output);
-  CHECK(run.exit_code == 0);
+  const std::string printed = compile_and_compare(
+      scratch,
+      "--target " + target + " --calibrate image=" + digits("calibration.npy") + " " + options,
+      "images.npy", "--labels " + digits("labels.npy"));
   CHECK(read_json(scratch / "out/summary.json")["accuracy"].get<double>() > 0.98);
-  return compile.output;
+  return printed;
 }
 
 void expect_refused(const std::string& options, int code, const std::string& part) {

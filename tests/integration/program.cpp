@@ -66,6 +66,22 @@ std::string digits(const std::string& file) {
   return std::string(STEPPE_SOURCE_DIR) + "/workloads/digits/" + file;
 }
 
+std::string compile_and_compare(const Scratch& scratch, const std::string& compile_options,
+                                const std::string& images, const std::string& run_options) {
+  const std::string inputs = " --input image=" + digits(images);
+  const Outcome compile =
+      run_steppe("compile " + digits("digits.onnx") + " -o " + scratch / "m" + " --reference " +
+                 scratch / "reference" + inputs + " " + compile_options);
+  INFO(compile.output);
+  REQUIRE(compile.exit_code == 0);
+  const Outcome run = run_steppe("run " + scratch / "m" + inputs +
+                                 " --golden logits=" + scratch / "reference/logits.npy" +
+                                 " --out " + scratch / "out" + " " + run_options);
+  INFO(compile_options, "\n", run.output);
+  CHECK(run.exit_code == 0);
+  return compile.output;
+}
+
 std::string shared_model(const std::string& file) {
   const std::string path = std::string(STEPPE_SHARED_DIR) + "/models/" + file;
   return std::filesystem::exists(path) ? path : "";

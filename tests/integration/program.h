@@ -36,6 +36,11 @@ std::map<std::string, std::string> read_folder(const std::filesystem::path& fold
 
 /// Folder of the shipped digits model.
 std::string digits(const std::string& file);
+/// Compiles the shipped model with the options to scratch/m and runs it on `images`, a file of its
+/// folder; the results are in scratch/out. The card's outputs have to equal the reference
+/// executor's. Returns what `compile` printed.
+std::string compile_and_compare(const Scratch& scratch, const std::string& compile_options,
+                                const std::string& images, const std::string& run_options = "");
 /// A file of the optional collection of real models; empty where the collection is not there.
 std::string shared_model(const std::string& file);
 

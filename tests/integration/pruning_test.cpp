@@ -11,20 +11,9 @@ namespace {
 
 const std::string model = digits("digits.onnx");
 const std::string samples = " --calibrate image=" + digits("calibration.npy");
-const std::string inputs = " --input image=" + digits("calibration.npy");
 
-/// The card's outputs equal the reference executor's for a package compiled with the options.
-std::string compile_and_run(Scratch& scratch, const std::string& options) {
-  const Outcome compile =
-      run_steppe("compile " + model + samples + inputs + " -o " + scratch / "m" + " --reference " +
-                 scratch / "reference " + options);
-  INFO(compile.output);
-  REQUIRE(compile.exit_code == 0);
-  const Outcome run = run_steppe("run " + scratch / "m" + inputs + " --golden logits=" +
-                                 scratch / "reference/logits.npy" + " --out " + scratch / "out");
-  INFO(run.output);
-  CHECK(run.exit_code == 0);
-  return compile.output;
+std::string compile_and_run(const Scratch& scratch, const std::string& options) {
+  return compile_and_compare(scratch, samples + " " + options, "calibration.npy");
 }
 
 }  // namespace
