@@ -41,8 +41,8 @@ class Semaphores {
   std::uint32_t ready(std::uint32_t cluster) { return number(Use::ready, cluster); }
   std::uint32_t taken(std::uint32_t cluster) { return number(Use::taken, cluster); }
 
-  /// Given by another chip: it has taken what was sent to it, a staging buffer is free; and: the
-  /// next tensor from it is in its staging buffer. As tensors are taken in the order sent, counts
+  /// Given by another chip: it has taken the next of what was sent to it; and: the next tensor from
+  /// it is in its staging buffers. As tensors are taken in the order sent, counts
   /// say which.
   std::uint32_t credit(std::uint32_t chip) const { return of_chip(chip, 0); }
   std::uint32_t data(std::uint32_t chip) const { return of_chip(chip, 1); }
@@ -175,6 +175,8 @@ class Emitter {
   std::uint32_t tiles_loaded_ = 0;   ///< streamed, by cluster 0's load queue
   std::array<StreamBuffer, 2> stream_buffers_{};
   std::vector<std::uint32_t> caches_loaded_;  ///< by cluster
+  /// By chip: of the last tensor sent to it, how many before it might not have been taken.
+  std::map<std::uint32_t, std::uint32_t> untaken_;
   std::map<net::TensorId, std::uint64_t> input_offset_, output_offset_;
 };
 
@@ -270,15 +272,21 @@ void Emitter::import_from_chip(const Step& step) {
   Stream& stream = run(0, QueueKind::link_receive);
   const std::uint32_t here = stream.add(isa::Sync{}, 0);
   for (std::uint32_t cluster = 0; cluster < plan_.participants; ++cluster) {
-    const RowRange& rows = window.rows[cluster];
-    if (rows.empty()) continue;
-    isa::Copy copy;
-    copy.src_offset =
-        address::sram_of(0) + transfer.staging_offset + rows.begin * row_bytes(step.tensor);
-    const Unit unit = copy_window(step, copy, cluster, QueueKind::store, rows);
+    if (window.rows[cluster].empty()) continue;
     Stream& leader = run(cluster, QueueKind::store);
-    leader.wait(unit.first, {semaphores_.arrived(cluster)});
-    leader.signal(unit.last, {semaphores_.taken(cluster)});
+    const std::uint32_t first = leader.size();
+    std::uint32_t last = first;
+    for (std::uint32_t owner = 0; owner < plan_.participants; ++owner) {
+      const RowRange landed = transfer.rows(network_, owner);
+      const RowRange rows = intersect(window.rows[cluster], landed);
+      if (rows.empty()) continue;
+      isa::Copy copy;
+      copy.src_offset = address::sram_of(owner) + transfer.staging_offset +
+                        (rows.begin - landed.begin) * row_bytes(step.tensor);
+      last = copy_window(step, copy, cluster, QueueKind::store, rows).last;
+    }
+    leader.wait(first, {semaphores_.arrived(cluster)});
+    leader.signal(last, {semaphores_.taken(cluster)});
     stream.wait(here, {semaphores_.taken(cluster)});
   }
   notify_peer(stream, transfer.from_chip, semaphores_.credit(plan_.chip));
@@ -497,15 +505,24 @@ void Emitter::send(const Step& step) {
     const Unit sent = add(cluster, QueueKind::store, isa::Sync{}, 0);
     order(cluster, QueueKind::store, sent, {region(step.tensor, cluster, rows)}, {});
     leader.wait(sent.first, {semaphores_.sent(cluster)});
-    isa::Copy copy;
-    copy.src_offset = row_address(network_, plan_, step.tensor, cluster, rows.begin);
-    copy.dst_base = base_peer;
-    copy.dst_offset =
-        address::sram_of(0) + transfer.staging_offset + rows.begin * row_bytes(step.tensor);
-    const std::uint32_t number = stream.add(whole(copy, rows.size() * row_bytes(step.tensor)), 0);
+    std::uint32_t number = begin;
+    for (std::uint32_t other = 0; other < transfer.to_clusters; ++other) {
+      const RowRange lands = transfer.rows(network_, other);
+      const RowRange part = intersect(rows, lands);
+      if (part.empty()) continue;
+      isa::Copy copy;
+      copy.src_offset = row_address(network_, plan_, step.tensor, cluster, part.begin);
+      copy.dst_base = base_peer;
+      copy.dst_offset = address::sram_of(other) + transfer.staging_offset +
+                        (part.begin - lands.begin) * row_bytes(step.tensor);
+      number = stream.add(whole(copy, part.size() * row_bytes(step.tensor)), 0);
+    }
     stream.signal(number, {semaphores_.sent(cluster)});
   }
-  stream.wait(begin, {semaphores_.credit(transfer.to_chip)});
+  std::uint32_t& untaken = untaken_.at(transfer.to_chip);
+  const std::uint32_t taken = untaken + 1 - transfer.untaken;
+  if (taken != 0) stream.wait(begin, {semaphores_.credit(transfer.to_chip), taken});
+  untaken = transfer.untaken;
   notify_peer(stream, transfer.to_chip, semaphores_.data(plan_.chip));
 }
 
@@ -529,13 +546,12 @@ void Emitter::emit_init() {
     copy.dst_offset = everywhere(tile.sram_offset);
     init_[{0, QueueKind::load}].add(whole(copy, tile.bytes), tag_of(tile.layer));
   }
-  std::map<std::uint32_t, std::uint32_t> credits;  // by chip: as many as there are staging buffers
-  for (const Transfer& transfer : transfers_) {
-    if (transfer.from_chip == plan_.chip) ++credits[transfer.to_chip];
+  for (const Transfer& transfer : transfers_) {  // as if a run had ended
+    if (transfer.from_chip == plan_.chip) untaken_[transfer.to_chip] = transfer.untaken;
   }
-  for (const auto& [chip, count] : credits) {
+  for (const auto& [chip, untaken] : untaken_) {
     Stream& stream = init_[{0, QueueKind::link_send}];
-    stream.signal(stream.add(isa::Sync{}, 0), {semaphores_.credit(chip), count});
+    stream.signal(stream.add(isa::Sync{}, 0), {semaphores_.credit(chip), untaken + 1});
   }
 }
 

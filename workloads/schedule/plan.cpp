@@ -287,17 +287,6 @@ void place_windows(const net::Net& network, ShardPlan& plan, Bytes base) {
   }
 }
 
-Bytes place_staging(const net::Net& network, const ShardPlan& plan,
-                    std::vector<Transfer>& transfers) {
-  Bytes used = 0;
-  for (Transfer& transfer : transfers) {
-    if (transfer.to_chip != plan.chip) continue;
-    transfer.staging_offset = used;
-    used += align_up(network.tensor(transfer.tensor).bytes(), sram_alignment);
-  }
-  return used;
-}
-
 void place_caches(const net::Net& network, ShardPlan& plan) {
   for (const std::uint32_t i : plan.layers) {
     std::vector<net::TensorId> touched = net::inputs_of(network.layers[i]);
@@ -331,29 +320,6 @@ RowRange ShardPlan::chunk(const net::Net& network, net::TensorId tensor, std::ui
 RowRange ShardPlan::work(const net::Net& network, const net::Layer& layer,
                          std::uint32_t cluster) const {
   return owned(network, work_tensor(layer), cluster);
-}
-
-std::vector<Transfer> find_transfers(const Distribution& distribution) {
-  const net::Net& network = distribution.network;
-  std::vector<std::uint32_t> maker(network.layers.size());
-  std::vector<std::set<std::uint32_t>> readers(network.tensors.size());  // chips, by tensor
-  for (std::uint32_t chip = 0; chip < distribution.layers.size(); ++chip) {
-    for (const std::uint32_t i : distribution.layers[chip]) {
-      maker[i] = chip;
-      for (const net::TensorId in : net::inputs_of(network.layers[i])) {
-        if (!network.tensor(in).resident_in_dram) readers[in].insert(chip);
-      }
-    }
-  }
-  std::vector<Transfer> transfers;
-  for (std::uint32_t i = 0; i < network.layers.size(); ++i) {
-    const net::TensorId out = net::output_of(network.layers[i]);
-    for (const std::uint32_t chip : readers[out]) {
-      if (chip == maker[i]) continue;
-      transfers.push_back({.tensor = out, .from_chip = maker[i], .to_chip = chip});
-    }
-  }
-  return transfers;
 }
 
 ShardPlan plan_shard(const Distribution& distribution, const Target& target, std::uint32_t chip,

@@ -10,18 +10,9 @@
 #include "workloads/schedule/distribute.h"
 #include "workloads/schedule/rows.h"
 #include "workloads/schedule/schedule.h"
+#include "workloads/schedule/transfers.h"
 
 namespace steppe::schedule {
-
-/// A tensor on its way from the chip that computes it to one that reads it.
-struct Transfer {
-  net::TensorId tensor = net::no_tensor;
-  std::uint32_t from_chip = 0;
-  std::uint32_t to_chip = 0;
-  /// Where it lands: in cluster 0's SRAM of the receiving chip, whole. Set when that chip is
-  /// planned.
-  std::uint64_t staging_offset = 0;
-};
 
 /// Rows of a tensor that a cluster fetches from the one that owns them.
 struct Gather {
@@ -34,8 +25,8 @@ struct Gather {
 /// What the clusters of a chip do next.
 struct Step {
   enum class Kind : std::uint8_t {
-    receive,      ///< wait until a transfer has arrived in its staging buffer
-    import,       ///< copy each cluster's window from the staging buffer or the host's input block
+    receive,      ///< wait until a transfer has arrived in its staging buffers
+    import,       ///< copy each cluster's window from the staging buffers or the host's input block
     compute,      ///< run a layer on the tensor or vector queues
     cache_store,  ///< append rows to a DRAM-resident tensor
     send,         ///< copy a tensor to another chip and tell it
@@ -110,11 +101,7 @@ struct ShardPlan {
                               std::uint32_t cluster) const;
 };
 
-/// All transfers between chips, in the order of the layers that produce them: the order in which
-/// one chip sends to another, and the other takes.
-std::vector<Transfer> find_transfers(const Distribution& distribution);
-
-/// Plans one chip; sets the staging offsets of the transfers that end there.
+/// Plans one chip; places the transfers that end there.
 ShardPlan plan_shard(const Distribution& distribution, const Target& target, std::uint32_t chip,
                      std::vector<Transfer>& transfers);
 
