@@ -205,7 +205,7 @@ std::vector<passes::Sample> card_samples(const PlacedModel& model,
     passes::Sample& sample = all.emplace_back();
     for (const graph::ValueId id : model.parts.card.inputs) {
       const std::string& name = model.parts.card.value(id).name;
-      sample[name] = arrays.at(name).fp32;
+      sample[name] = as_floats(arrays.at(name));
       // Squares of larger numbers, summed, leave fp32.
       constexpr float largest = 1e15F;
       if (!std::ranges::all_of(sample[name], [](float x) { return std::abs(x) <= largest; })) {

@@ -81,9 +81,9 @@ void Builder::rename(ValueId id, const std::string& name) {
   current = unique(name, value_names_);
 }
 
-/// Booleans count as integers; indices are integers whatever they index. What is neither fp32 nor
-/// a constant of integers is for host operators.
-void Builder::check_types(const Node& node) const {
+/// Of a node that is computed at once, booleans count as integers; indices are integers whatever
+/// they index. All else is for host operators.
+void Builder::check_constants(const Node& node) const {
   for (const ValueId id : node.inputs) {
     if (id == no_value) continue;
     const DataType type = value(id).type;
@@ -111,21 +111,20 @@ ValueId Builder::add(const std::string& op, std::vector<ValueId> inputs, Attribu
   node.name = node_names_.contains(scope_) ? scope_ + "/" + op : scope_;
   node.inputs = std::move(inputs);
   node.attributes = std::move(attributes);
-  check_types(node);
   std::vector<Shape> shapes;
   bool constant = true;
   for (const ValueId id : node.inputs) {
     shapes.push_back(id == no_value ? Shape{} : shape(id));
-    if (id == no_value || value(id).constant) continue;
-    constant = false;
-    if (value(id).type != DataType::fp32) {
-      throw ModelError("{}: '{}' holds integers that are known only when the model runs",
-                       described(node), value(id).name);
-    }
+    constant = constant && (id == no_value || value(id).constant);
   }
   Value result;
   result.shape = infer_shape(node, shapes, target);
-  result.type = value(node.inputs.at(0)).type;
+  if (constant && !computed_by_operators(op)) {
+    check_constants(node);
+    result.type = value(node.inputs.at(0)).type;
+  } else {
+    result.type = infer_type(graph_, node);
+  }
   result.constant = constant;
   if (!constant) node.name = unique(node.name, node_names_);
   result.name = node.name + ":0";
@@ -147,6 +146,17 @@ void Builder::fold(const Node& node) {
   const std::int64_t size = checked_elements(out.shape, described(node));
   if (size > max_folded) {
     throw ModelError("{}: a constant of {} is too large", described(node), text(out.shape));
+  }
+  if (computed_by_operators(node.op)) {
+    std::vector<Tensor> storage;
+    storage.reserve(node.inputs.size());
+    std::vector<const Tensor*> operands;
+    for (const ValueId id : node.inputs)
+      operands.push_back(&storage.emplace_back(tensor_of(value(id))));
+    const Value result = value_of(std::move(run_host(node, operands).at(0)), out.name);
+    out.fp32 = result.fp32;
+    out.int64 = result.int64;
+    return;
   }
   const auto compute = [&](auto type, auto data) {
     using T = decltype(type);

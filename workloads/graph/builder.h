@@ -62,7 +62,7 @@ class Builder {
 
  private:
   ValueId add_value(Value value);
-  void check_types(const Node& node) const;
+  void check_constants(const Node& node) const;
   void fold(const Node& node);
   std::string unique(const std::string& name, std::unordered_set<std::string>& taken);
 

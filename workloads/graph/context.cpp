@@ -65,9 +65,11 @@ const Conversions& conversions() {
     add_transposed(t);
     add_windows(t);
     add_reductions(t);
+    add_norms(t);
     add_moves(t);
     add_resizing(t);
     add_shape_operators(t);
+    add_logic(t);
     return t;
   }();
   return table;

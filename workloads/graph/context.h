@@ -97,9 +97,11 @@ void add_products(Conversions& table);
 void add_transposed(Conversions& table);
 void add_windows(Conversions& table);
 void add_reductions(Conversions& table);
+void add_norms(Conversions& table);
 void add_moves(Conversions& table);
 void add_resizing(Conversions& table);
 void add_shape_operators(Conversions& table);
+void add_logic(Conversions& table);
 
 /// By ONNX name.
 const Conversions& conversions();

@@ -55,10 +55,7 @@ void mean(Context& c) {
   c.give(c.operands() == 1 ? sum : c.b.add("Div", {sum, c.b.scalar(count)}));
 }
 
-void power(Context& c) {
-  if (!c.is_constant(1)) c.fail("the exponent '{}' is no constant", c.b.value(c.in(1)).name);
-  c.give(c.b.add("Pow", {c.in(0), c.real(1)}));
-}
+void power(Context& c) { c.give(c.b.add("Pow", {c.in(0), c.real(1)})); }
 
 /// Bounds were attributes before operator set 11. Either is one of +-3.4e38 or absent for none.
 void clip(Context& c) {
@@ -67,21 +64,24 @@ void clip(Context& c) {
     float value = none;
     if (c.opset < 11) {
       value = c.real(key, none);
-    } else if (c.has(i)) {
+    } else if (c.has(i) && c.is_constant(i)) {
       value = c.scalar_in(i);
     }
     return std::abs(value) >= largest ? no_value : c.b.scalar(value);
   };
+  const auto runs = [&](std::size_t i) { return c.has(i) && !c.is_constant(i); };
   const ValueId low = bound(1, "min", -largest);
   const ValueId high = bound(2, "max", largest);
-  if (low == no_value && high == no_value) return c.give(c.in(0));
-  c.give(c.b.add("Clip", {c.in(0), low, high}));
+  ValueId result = c.in(0);
+  if (runs(1)) result = c.b.add("Max", {result, c.in(1)});
+  if (low != no_value || high != no_value) result = c.b.add("Clip", {result, low, high});
+  if (runs(2)) result = c.b.add("Min", {result, c.in(2)});
+  c.give(result);
 }
 
 /// The slope below zero: one number, or x+ + slope * x-.
 void prelu(Context& c) {
   Builder& b = c.b;
-  if (!c.is_constant(1)) c.fail("the slope is no constant");
   if (b.known(c.in(1)) && b.value(c.in(1)).elements() == 1) {
     return c.give(b.add("LeakyRelu", {c.in(0)}, {{"alpha", c.scalar_in(1)}}));
   }
@@ -92,6 +92,57 @@ void prelu(Context& c) {
 void hard_sigmoid(Context& c) {
   c.give(c.b.add("HardSigmoid", {c.in(0)},
                  {{"alpha", c.real("alpha", 0.2F)}, {"beta", c.real("beta", 0.5F)}}));
+}
+
+/// factor * (max(x, 0) + min(alpha * (exp(x / sharpness) - 1), 0))
+ValueId exponential_unit(Context& c, float factor, float alpha, float sharpness) {
+  Builder& b = c.b;
+  const ValueId x = c.in(0);
+  const ValueId scaled = sharpness == 1.0F ? x : b.add("Mul", {x, b.scalar(1.0F / sharpness)});
+  const ValueId unit = b.add("Elu", {scaled}, {{"alpha", alpha}});
+  // Above zero an Elu is its operand, which was divided.
+  const ValueId grown =
+      sharpness == 1.0F ? unit
+                        : b.add("Add", {b.add("Relu", {x}), b.add("Min", {unit, b.scalar(0.0F)})});
+  return factor == 1.0F ? grown : b.add("Mul", {grown, b.scalar(factor)});
+}
+
+/// x where it is above `alpha`, else 0.
+void thresholded_relu(Context& c) {
+  Builder& b = c.b;
+  const ValueId above = b.add("Less", {b.scalar(c.real("alpha", 1.0F)), c.in(0)});
+  c.give(b.add("Where", {above, c.in(0), b.scalar(0.0F)}));
+}
+
+/// x + bias below -lambd, x - bias above lambd, else 0.
+void shrink(Context& c) {
+  Builder& b = c.b;
+  const ValueId x = c.in(0);
+  const float bias = c.real("bias", 0.0F);
+  const float limit = c.real("lambd", 0.5F);
+  const ValueId below = b.add("Less", {x, b.scalar(-limit)});
+  const ValueId above = b.add("Less", {b.scalar(limit), x});
+  const ValueId high = b.add("Where", {above, b.add("Add", {x, b.scalar(-bias)}), b.scalar(0.0F)});
+  c.give(b.add("Where", {below, b.add("Add", {x, b.scalar(bias)}), high}));
+}
+
+/// Hyperbolic functions and their inverses by exponentials and logarithms.
+ValueId exponentials(Builder& b, ValueId x, const char* op) {
+  const ValueId both = b.add(op, {b.add("Exp", {x}), b.add("Exp", {b.add("Neg", {x})})});
+  return b.add("Mul", {both, b.scalar(0.5F)});
+}
+
+/// log(x + sqrt(x^2 + shift))
+ValueId area(Builder& b, ValueId x, float shift) {
+  const ValueId square = b.add("Add", {b.add("Mul", {x, x}), b.scalar(shift)});
+  return b.add("Log", {b.add("Add", {x, b.add("Sqrt", {square})})});
+}
+
+/// log((1 + x) / (1 - x)) / 2
+ValueId area_of_tangent(Builder& b, ValueId x) {
+  const ValueId above = b.add("Add", {x, b.scalar(1.0F)});
+  const ValueId below = b.add("Add", {b.add("Neg", {x}), b.scalar(1.0F)});
+  return b.add("Mul", {b.add("Log", {b.add("Div", {above, below})}), b.scalar(0.5F)});
 }
 
 /// gelu(x) = x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 x^3))) where that is asked for.
@@ -127,8 +178,9 @@ void add_arithmetic(Conversions& table) {
   for (const char* op : {"Max", "Min"}) {
     table[op] = [](Context& c) { c.give(fold_all(c, c.raw.op)); };
   }
-  for (const char* op : {"Abs", "Ceil", "Erf", "Exp", "Floor", "HardSwish", "Log", "Neg",
-                         "Reciprocal", "Relu", "Sigmoid", "Softplus", "Sqrt", "Tanh"}) {
+  for (const char* op :
+       {"Abs", "Ceil", "Cos", "Erf", "Exp", "Floor", "HardSwish", "Log", "Neg", "Reciprocal",
+        "Relu", "Round", "Sigmoid", "Sign", "Sin", "Softplus", "Sqrt", "Tanh"}) {
     table[op] = [](Context& c) { c.give(c.b.add(c.raw.op, {c.in(0)})); };
   }
   table["Sum"] = [](Context& c) { c.give(fold_all(c, "Add")); };
@@ -143,6 +195,30 @@ void add_arithmetic(Conversions& table) {
     c.give(c.b.add("Elu", {c.in(0)}, {{"alpha", c.real("alpha", 1.0F)}}));
   };
   table["HardSigmoid"] = hard_sigmoid;
+  table["Selu"] = [](Context& c) {
+    c.give(exponential_unit(c, c.real("gamma", 1.05070102F), c.real("alpha", 1.67326319F), 1.0F));
+  };
+  table["Celu"] = [](Context& c) {
+    const float alpha = c.real("alpha", 1.0F);
+    c.give(exponential_unit(c, 1.0F, alpha, alpha));
+  };
+  table["ThresholdedRelu"] = thresholded_relu;
+  table["Shrink"] = shrink;
+  table["Softsign"] = [](Context& c) {
+    const ValueId size = c.b.add("Add", {c.b.add("Abs", {c.in(0)}), c.b.scalar(1.0F)});
+    c.give(c.b.add("Div", {c.in(0), size}));
+  };
+  table["Tan"] = [](Context& c) {
+    c.give(c.b.add("Div", {c.b.add("Sin", {c.in(0)}), c.b.add("Cos", {c.in(0)})}));
+  };
+  table["Sinh"] = [](Context& c) { c.give(exponentials(c.b, c.in(0), "Sub")); };
+  table["Cosh"] = [](Context& c) { c.give(exponentials(c.b, c.in(0), "Add")); };
+  table["Asinh"] = [](Context& c) {  // odd: of the magnitude, so that no digits cancel
+    const ValueId size = area(c.b, c.b.add("Abs", {c.in(0)}), 1.0F);
+    c.give(c.b.add("Mul", {c.b.add("Sign", {c.in(0)}), size}));
+  };
+  table["Acosh"] = [](Context& c) { c.give(area(c.b, c.in(0), -1.0F)); };
+  table["Atanh"] = [](Context& c) { c.give(area_of_tangent(c.b, c.in(0))); };
   table["Gelu"] = gelu;
   table["com.microsoft::Gelu"] = gelu;
   table["Mish"] = mish;

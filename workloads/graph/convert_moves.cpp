@@ -191,9 +191,45 @@ void expand(Context& c) {
   c.give(*to == c.shape(0) ? c.in(0) : c.b.add("Expand", {c.in(0)}, {}, *to));
 }
 
+/// Elements from `start` down to in front of `end`, which is -1 for the first.
+ValueId falling(Builder& b, ValueId x, std::int64_t axis, std::int64_t start, std::int64_t end) {
+  return b.add("Slice", {x},
+               {{"axes", Shape{axis}},
+                {"starts", Shape{start}},
+                {"ends", Shape{end}},
+                {"steps", Shape{-1}}});
+}
+
+/// Along one axis, `before` and `behind` it what lies at its ends: again, or mirrored.
+ValueId continued(Context& c, ValueId x, std::int64_t axis, std::int64_t before,
+                  std::int64_t behind, bool mirrored) {
+  Builder& b = c.b;
+  const Shape shape = b.shape(x);
+  const std::int64_t size = shape[static_cast<std::size_t>(axis)];
+  if (size == 0 || (mirrored && std::max(before, behind) >= size)) {
+    c.fail("pads of {} and {} on an axis of {}", before, behind, size);
+  }
+  const auto repeated = [&](std::int64_t at, std::int64_t count) {
+    Shape to = shape;
+    to[static_cast<std::size_t>(axis)] = count;
+    return b.add("Expand", {b.slice(x, axis, at, at + 1)}, {}, to);
+  };
+  std::vector<ValueId> parts{x};
+  if (before != 0) {
+    parts.insert(parts.begin(), mirrored ? falling(b, x, axis, before, 0) : repeated(0, before));
+  }
+  if (behind != 0) {
+    parts.push_back(mirrored ? falling(b, x, axis, size - 2, size - 2 - behind)
+                             : repeated(size - 1, behind));
+  }
+  return parts.size() == 1 ? x : b.add("Concat", parts, {{"axis", axis}});
+}
+
 void pad(Context& c) {
   const std::string mode = c.string("mode", "constant");
-  if (mode != "constant") c.fail("the mode is '{}'; only 'constant' is supported", mode);
+  if (mode != "constant" && mode != "edge" && mode != "reflect") {
+    c.fail("the mode is '{}'; constant, edge and reflect are supported", mode);
+  }
   const Shape given = c.integers(1, "pads", {});
   const auto rank = static_cast<std::size_t>(c.rank(0));
   Shape pads(2 * rank, 0);
@@ -205,6 +241,15 @@ void pad(Context& c) {
     const auto at = some ? static_cast<std::size_t>(c.axis(axes[i], c.rank(0))) : i;
     pads[at] = given[i];
     pads[at + rank] = given[i + count];
+  }
+  if (mode != "constant") {
+    ValueId x = c.in(0);
+    for (std::size_t i = 0; i < rank; ++i) {
+      const std::int64_t behind = pads[i + rank];
+      if (pads[i] < 0 || behind < 0) c.fail("a pad of {}", std::min(pads[i], behind));
+      x = continued(c, x, static_cast<std::int64_t>(i), pads[i], behind, mode == "reflect");
+    }
+    return c.give(x);
   }
   const float value = c.has(2) ? c.scalar_in(2) : c.real("value", 0.0F);
   const bool none = std::all_of(pads.begin(), pads.end(), [](std::int64_t n) { return n == 0; });

@@ -18,10 +18,6 @@ Shape reduced_axes(const Context& c) {
   return c.integer("noop_with_empty_axes", 0) != 0 ? Shape{} : all;
 }
 
-ValueId mean(Context& c, const Shape& axes) {
-  return c.b.add("ReduceMean", {c.in(0)}, {{"axes", axes}, {"keepdims", c.integer("keepdims", 1)}});
-}
-
 /// Combines the elements of a constant along axes.
 template <typename F>
 void reduce_constant(Context& c, std::int64_t start, F f) {
@@ -66,33 +62,63 @@ std::int64_t wrapped_product(std::int64_t a, std::int64_t b) {
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
 }
 
-void reduce_mean(Context& c) {
+ValueId reduced(Context& c, const char* op, ValueId x, const Shape& axes) {
+  return c.b.add(op, {x}, {{"axes", axes}, {"keepdims", c.integer("keepdims", 1)}});
+}
+
+/// Constants of integers by `f` from `start` on, all else by one operator.
+template <typename F>
+void reduce(Context& c, const char* op, std::int64_t start, F f) {
+  if (holds_integers(c)) return reduce_constant(c, start, f);
   const Shape axes = reduced_axes(c);
-  c.give(axes.empty() ? c.in(0) : mean(c, axes));
+  c.give(axes.empty() ? c.in(0) : reduced(c, op, c.in(0), axes));
 }
 
 /// A sum is a mean times the number of elements.
-void reduce_sum(Context& c) {
-  if (holds_integers(c)) return reduce_constant(c, 0, wrapped_sum);
-  const Shape axes = reduced_axes(c);
-  if (axes.empty()) return c.give(c.in(0));
+ValueId sum(Context& c, ValueId x, const Shape& axes) {
   double count = 1.0;
   for (const std::int64_t axis : axes) {
     count *= static_cast<double>(c.shape(0)[static_cast<std::size_t>(axis)]);
   }
-  c.give(c.b.add("Mul", {mean(c, axes), c.b.scalar(static_cast<float>(count))}));
+  return c.b.add("Mul", {reduced(c, "ReduceMean", x, axes), c.b.scalar(static_cast<float>(count))});
+}
+
+void reduce_sum(Context& c) {
+  if (holds_integers(c)) return reduce_constant(c, 0, wrapped_sum);
+  const Shape axes = reduced_axes(c);
+  c.give(axes.empty() ? c.in(0) : sum(c, c.in(0), axes));
+}
+
+/// The axes of a function of the sum that is no identity where there are none.
+Shape some_axes(const Context& c) {
+  const Shape axes = reduced_axes(c);
+  if (axes.empty()) c.fail("no axis to reduce");
+  return axes;
+}
+
+/// log(sum(exp(x - m))) + m, m the largest of those summed.
+void log_sum_exp(Context& c) {
+  Builder& b = c.b;
+  const Shape axes = some_axes(c);
+  const ValueId largest =
+      b.add("ReduceMax", {c.in(0)}, {{"axes", axes}, {"keepdims", std::int64_t{1}}});
+  const ValueId power = b.add("Exp", {b.add("Sub", {c.in(0), largest})});
+  const ValueId log = b.add("Log", {sum(c, power, axes)});
+  c.give(b.add("Add", {log, b.reshape(largest, b.shape(log))}));
+}
+
+void reduce_mean(Context& c) {
+  const Shape axes = reduced_axes(c);
+  c.give(axes.empty() ? c.in(0) : reduced(c, "ReduceMean", c.in(0), axes));
 }
 
 /// Over all pixels of an image it is a maximum pool.
 void reduce_max(Context& c) {
-  constexpr std::int64_t lowest = std::numeric_limits<std::int64_t>::min();
-  if (holds_integers(c)) {
-    return reduce_constant(c, lowest,
-                           [](std::int64_t a, std::int64_t b) { return std::max(a, b); });
-  }
   const Shape& x = c.shape(0);
-  if (x.size() != 4 || reduced_axes(c) != Shape{2, 3}) {
-    c.fail("only the maximum over both spatial axes is supported");
+  if (x.size() != 4 || reduced_axes(c) != Shape{2, 3} ||
+      c.b.value(c.in(0)).type != DataType::fp32) {
+    return reduce(c, "ReduceMax", std::numeric_limits<std::int64_t>::min(),
+                  [](std::int64_t a, std::int64_t b) { return std::max(a, b); });
   }
   const ValueId result = c.b.add("MaxPool", {c.in(0)},
                                  {{"kernel_shape", Shape{x[2], x[3]}},
@@ -103,32 +129,13 @@ void reduce_max(Context& c) {
   c.give(keep ? result : c.b.reshape(result, {c.b.shape(result)[0], c.b.shape(result)[1]}));
 }
 
-/// Before operator set 13 everything from `axis` on is one row.
-ValueId softmax_of(Context& c) {
-  const Shape shape = c.shape(0);
-  const bool flattens = c.opset < 13;
-  const std::int64_t axis = c.axis(c.integer("axis", flattens ? 1 : -1), c.rank(0));
-  const auto first = shape.begin() + axis;
-  const auto longer = [](std::int64_t extent) { return extent != 1; };
-  if (!flattens || std::count_if(first, shape.end(), longer) <= 1) {
-    const auto found = flattens ? std::find_if(first, shape.end(), longer) : first;
-    const std::int64_t alone = found == shape.end() ? axis : found - shape.begin();
-    return c.b.add("Softmax", {c.in(0)}, {{"axis", alone}});
-  }
-  const auto product = [](auto begin, auto end) {
-    return std::accumulate(begin, end, std::int64_t{1}, std::multiplies<>());
-  };
-  const ValueId rows =
-      c.b.reshape(c.in(0), {product(shape.begin(), first), product(first, shape.end())});
-  return c.b.reshape(c.b.add("Softmax", {rows}, {{"axis", std::int64_t{1}}}), shape);
-}
-
-void layer_norm(Context& c) {
-  const std::int64_t axis = c.axis(c.integer("axis", -1), c.rank(0));
-  std::vector<ValueId> inputs{c.in(0), c.in(1)};
-  if (c.has(2)) inputs.push_back(c.in(2));
-  c.give(c.b.add("LayerNormalization", inputs,
-                 {{"axis", axis}, {"epsilon", c.real("epsilon", 1e-5F)}}));
+/// The first or last largest or smallest along one axis.
+void best(Context& c) {
+  if (c.b.value(c.in(0)).type != DataType::fp32) c.fail("only the host compares integers");
+  c.give(c.b.add(c.raw.op, {c.in(0)},
+                 {{"axis", c.axis(c.integer("axis", 0), c.rank(0))},
+                  {"keepdims", c.integer("keepdims", 1)},
+                  {"select_last_index", c.integer("select_last_index", 0)}}));
 }
 
 }  // namespace
@@ -137,14 +144,22 @@ void add_reductions(Conversions& table) {
   table["ReduceMean"] = reduce_mean;
   table["ReduceSum"] = reduce_sum;
   table["ReduceMax"] = reduce_max;
-  table["ReduceProd"] = [](Context& c) { reduce_constant(c, 1, wrapped_product); };
+  table["ReduceProd"] = [](Context& c) { reduce(c, "ReduceProd", 1, wrapped_product); };
   table["ReduceMin"] = [](Context& c) {
-    reduce_constant(c, std::numeric_limits<std::int64_t>::max(),
-                    [](std::int64_t a, std::int64_t b) { return std::min(a, b); });
+    reduce(c, "ReduceMin", std::numeric_limits<std::int64_t>::max(),
+           [](std::int64_t a, std::int64_t b) { return std::min(a, b); });
   };
-  table["Softmax"] = [](Context& c) { c.give(softmax_of(c)); };
-  table["LogSoftmax"] = [](Context& c) { c.give(c.b.add("Log", {softmax_of(c)})); };
-  table["LayerNormalization"] = layer_norm;
+  table["ReduceSumSquare"] = [](Context& c) {
+    c.give(reduced(c, "ReduceSumSquare", c.in(0), some_axes(c)));
+  };
+  table["ReduceL2"] = [](Context& c) { c.give(reduced(c, "ReduceL2", c.in(0), some_axes(c))); };
+  table["ReduceL1"] = [](Context& c) { c.give(sum(c, c.b.add("Abs", {c.in(0)}), some_axes(c))); };
+  table["ReduceLogSum"] = [](Context& c) {
+    c.give(c.b.add("Log", {sum(c, c.in(0), some_axes(c))}));
+  };
+  table["ReduceLogSumExp"] = log_sum_exp;
+  table["ArgMax"] = best;
+  table["ArgMin"] = best;
 }
 
 }  // namespace steppe::graph

@@ -79,8 +79,12 @@ void size_of(Context& c) {
 
 /// A Cast to the operand's own type is none; the card computes in fp32 whatever real type it is.
 void cast_to(Context& c, DataType to) {
-  if (c.b.value(c.in(0)).type != to) c.fail("only the host changes types");
-  c.give(c.in(0));
+  Builder& b = c.b;
+  const DataType from = b.value(c.in(0)).type;
+  if (from == to) return c.give(c.in(0));
+  if (to == DataType::fp32) return c.give(b.add("Cast", {c.in(0)}, {{"to", std::int64_t{1}}}));
+  if (to != DataType::boolean) c.fail("only the host changes {} into {}", text(from), text(to));
+  c.give(b.add("Not", {b.add("Equal", {c.in(0), b.scalar(0.0F)})}));
 }
 
 void cast(Context& c) {
@@ -92,46 +96,6 @@ void cast(Context& c) {
   cast_to(c, to);
 }
 
-std::vector<double> broadcast_constant(const Context& c, std::size_t i, const Shape& shape) {
-  const Value& value = c.b.value(c.in(i));
-  if (!c.b.known(c.in(i))) c.fail("operand '{}' must be a constant", value.name);
-  const Shape steps = broadcast_steps(value.shape, shape);
-  const Shape own = row_major_steps(shape);
-  std::vector<double> result(foldable(c, shape));
-  for (std::size_t k = 0; k < result.size(); ++k) {
-    std::int64_t at = 0;
-    for (std::size_t axis = 0; axis < shape.size(); ++axis) {
-      at += static_cast<std::int64_t>(k) / own[axis] % shape[axis] * steps[axis];
-    }
-    const auto index = static_cast<std::size_t>(at);
-    result[k] =
-        value.fp32 ? double{(*value.fp32)[index]} : static_cast<double>((*value.int64)[index]);
-  }
-  return result;
-}
-
-/// A constant condition between a constant and an array: x * keep + fill.
-void where(Context& c) {
-  if (!c.is_constant(0)) c.fail("the condition '{}' is no constant", c.b.value(c.in(0)).name);
-  if (c.is_constant(1) && c.is_constant(2)) c.fail("its choices are constants");
-  const std::size_t fixed = c.is_constant(1) ? 1 : 2;
-  if (!c.is_constant(fixed)) c.fail("neither of its choices is a constant");
-  const std::optional<Shape> shape = broadcast_shape(c.shape(0), c.shape(fixed));
-  if (!shape) c.fail("{} and {} do not fit", text(c.shape(0)), text(c.shape(fixed)));
-  const std::vector<double> condition = broadcast_constant(c, 0, *shape);
-  const std::vector<double> filler = broadcast_constant(c, fixed, *shape);
-  std::vector<float> keep(condition.size());
-  std::vector<float> fill(condition.size());
-  for (std::size_t i = 0; i < keep.size(); ++i) {
-    const bool filled = (condition[i] != 0.0) == (fixed == 1);
-    keep[i] = filled ? 0.0F : 1.0F;
-    fill[i] = filled ? static_cast<float>(filler[i]) : 0.0F;
-  }
-  const ValueId kept = c.b.add(
-      "Mul", {c.in(3 - fixed), c.b.constant(name_of(c) + "/keep", *shape, std::move(keep))});
-  c.give(c.b.add("Add", {kept, c.b.constant(name_of(c) + "/fill", *shape, std::move(fill))}));
-}
-
 }  // namespace
 
 void add_shape_operators(Conversions& table) {
@@ -141,7 +105,6 @@ void add_shape_operators(Conversions& table) {
   table["Size"] = size_of;
   table["Cast"] = cast;
   table["CastLike"] = [](Context& c) { cast_to(c, c.b.value(c.in(1)).type); };
-  table["Where"] = where;
 }
 
 }  // namespace steppe::graph

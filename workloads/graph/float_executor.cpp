@@ -14,6 +14,10 @@
 namespace steppe::graph {
 namespace {
 
+bool by_operators(const Node& node) {
+  return node.op.starts_with(host_prefix) || computed_by_operators(node.op);
+}
+
 template <typename T>
 void check_inputs(const Graph& graph, const std::map<std::string, T>& inputs) {
   std::vector<std::string> names;
@@ -44,7 +48,7 @@ FloatExecutor::FloatExecutor(const Graph& graph) : graph_(graph), values_(graph.
         throw ModelError("constant '{}' has no elements; such a model can be timed, not computed",
                          value.name);
       }
-      if (node.op.starts_with(host_prefix)) values_[id] = tensor_of(value);
+      if (by_operators(node)) values_[id] = tensor_of(value);
     }
   }
   clear_states();
@@ -88,7 +92,15 @@ void FloatExecutor::take(ValueId id, Tensor given) {
 void FloatExecutor::run(const std::map<std::string, std::vector<float>>& inputs) {
   check_inputs(graph_, inputs);
   for (const ValueId id : graph_.inputs) {
-    take(id, {DataType::fp32, {}, inputs.at(graph_.value(id).name), {}, {}});
+    const Value& value = graph_.value(id);
+    Tensor tensor{.type = value.type};
+    const std::vector<float>& given = inputs.at(value.name);
+    if (is_real(value.type)) {
+      tensor.fp32 = given;
+    } else {
+      tensor.int64.assign(given.begin(), given.end());
+    }
+    take(id, std::move(tensor));
   }
   for (const Node& node : graph_.nodes) run_node(node);
 }
@@ -116,10 +128,24 @@ void FloatExecutor::run_host_node(const Node& node) {
   }
 }
 
+/// Booleans that are moved.
+void FloatExecutor::run_movement_of_integers(const Node& node) {
+  std::vector<std::int64_t>& out = values_[node.outputs[0]].int64;
+  out.resize(graph_.value(node.outputs[0]).elements());
+  Call<std::int64_t> call{graph_, node, {}, out.data()};
+  for (const ValueId id : node.inputs) {
+    const Value& value = graph_.value(id);
+    call.in.push_back(value.int64 ? value.int64->data() : values_[id].int64.data());
+  }
+  run_kernel(call);
+}
+
 void FloatExecutor::run_node(const Node& node) {
-  if (node.op.starts_with(host_prefix)) return run_host_node(node);
+  if (by_operators(node)) return run_host_node(node);
   const ValueId result = node.outputs[0];
   values_[result].shape = graph_.value(result).shape;
+  values_[result].type = graph_.value(result).type;
+  if (!is_real(values_[result].type)) return run_movement_of_integers(node);
   std::vector<float>& out = values_[result].fp32;
   out.resize(graph_.value(result).elements());
   Call<float> call{graph_, node, {}, out.data()};

@@ -21,7 +21,8 @@ class FloatExecutor {
   explicit FloatExecutor(const Graph& graph);
   explicit FloatExecutor(Graph&&) = delete;
 
-  /// One array for every input, row major, by the input's name. Throws ModelError for a missing or
+  /// One array for every input, row major, by the input's name; whole numbers for integers and
+  /// booleans. Throws ModelError for a missing or
   /// unknown input and for a wrong number of elements.
   void run(const std::map<std::string, std::vector<float>>& inputs);
 
@@ -42,6 +43,7 @@ class FloatExecutor {
   void take(ValueId id, Tensor given);
   void run_node(const Node& node);
   void run_host_node(const Node& node);
+  void run_movement_of_integers(const Node& node);
 
   const Graph& graph_;
   std::vector<Tensor> values_;  ///< by value; constants are copied where host operators read them

@@ -36,6 +36,17 @@ class Inference {
     return *shape;
   }
 
+  Shape where() {
+    need(3);
+    std::optional<Shape> shape = broadcast_shape(in_[0], in_[1]);
+    if (shape) shape = broadcast_shape(*shape, in_[2]);
+    if (!shape) {
+      fail("{}, {} and {} cannot be broadcast to one shape", text(in_[0]), text(in_[1]),
+           text(in_[2]));
+    }
+    return *shape;
+  }
+
   Shape matmul() {
     need(2);
     const Shape& a = in_[0];
@@ -110,10 +121,22 @@ class Inference {
     for (std::size_t i = 0; i < in_[0].size(); ++i) {
       const bool reduced = std::count(axes.begin(), axes.end(), static_cast<std::int64_t>(i)) > 0;
       if (!reduced) shape.push_back(in_[0][i]);
-      if (reduced && in_[0][i] == 0) fail("the mean of no elements, {}", text(in_[0]));
+      if (reduced && in_[0][i] == 0) fail("a reduction of no elements, {}", text(in_[0]));
       if (reduced && keep) shape.push_back(1);
     }
     for (const std::int64_t axis : axes) in_range(axis, in_[0]);
+    return shape;
+  }
+
+  Shape best() {
+    need(1);
+    const auto axis = static_cast<std::size_t>(axis_of(in_[0]));
+    Shape shape = in_[0];
+    if (shape[axis] == 0) fail("the best of no elements, {}", text(in_[0]));
+    shape[axis] = 1;
+    if (node_.integer("keepdims") == 0) {
+      shape.erase(shape.begin() + static_cast<std::ptrdiff_t>(axis));
+    }
     return shape;
   }
 
@@ -297,6 +320,9 @@ const std::map<std::string, Rule, std::less<>>& rules() {
                                                {"AveragePool", &Inference::pool},
                                                {"GlobalAveragePool", &Inference::global_pool},
                                                {"ReduceMean", &Inference::reduce},
+                                               {"ArgMax", &Inference::best},
+                                               {"ArgMin", &Inference::best},
+                                               {"Where", &Inference::where},
                                                {"Softmax", &Inference::along_axis},
                                                {"LayerNormalization", &Inference::layer_norm},
                                                {"Reshape", &Inference::reshape},
@@ -308,13 +334,18 @@ const std::map<std::string, Rule, std::less<>>& rules() {
                                                {"Pad", &Inference::pad},
                                                {"CacheStore", &Inference::cache_store},
                                                {"Clip", &Inference::clip}};
-    for (const char* op : {"Add", "Sub", "Mul", "Div", "Max", "Min", "Pow"}) {
+    for (const char* op : {"Add", "Sub", "Mul", "Div", "Max", "Min", "Pow", "Equal", "Less",
+                           "LessOrEqual", "And", "Or", "Xor"}) {
       t[op] = &Inference::binary;
     }
     for (const char* op :
-         {"Abs", "Ceil", "Elu", "Erf", "Exp", "Floor", "Gelu", "HardSigmoid", "HardSwish",
-          "LeakyRelu", "Log", "Neg", "Reciprocal", "Relu", "Sigmoid", "Softplus", "Sqrt", "Tanh"}) {
+         {"Abs",  "Cast",       "Ceil",        "Cos",   "Elu",       "Erf",       "Exp",  "Floor",
+          "Gelu", "Log",        "HardSigmoid", "Neg",   "HardSwish", "LeakyRelu", "Not",  "Relu",
+          "Sin",  "Reciprocal", "Sign",        "Round", "Sigmoid",   "Softplus",  "Sqrt", "Tanh"}) {
       t[op] = &Inference::unary;
+    }
+    for (const char* op : {"ReduceMax", "ReduceMin", "ReduceProd", "ReduceSumSquare", "ReduceL2"}) {
+      t[op] = &Inference::reduce;
     }
     return t;
   }();
@@ -331,18 +362,66 @@ void check_value(const Value& value) {
   }
 }
 
-/// Canonical operators run on fp32; integers are constants, the indices of a Gather.
-void check_types(const Graph& graph, const Node& node) {
-  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-    if (node.inputs[i] == no_value) continue;
-    const Value& value = graph.value(node.inputs[i]);
-    const bool indices = node.op == "Gather" && i == 1;
-    if (indices ? value.constant && value.int64 : value.type == DataType::fp32) continue;
-    throw ModelError("{}: '{}' has the wrong element type", described(node), value.name);
+bool one_of(std::string_view op, std::initializer_list<std::string_view> names) {
+  return std::ranges::find(names, op) != names.end();
+}
+
+bool compares(std::string_view op) { return one_of(op, {"Equal", "Less", "LessOrEqual"}); }
+bool is_logic(std::string_view op) { return one_of(op, {"And", "Or", "Xor", "Not"}); }
+bool is_best(std::string_view op) { return one_of(op, {"ArgMax", "ArgMin"}); }
+bool moves(std::string_view op) {
+  return one_of(op, {"Reshape", "Transpose", "Slice", "Concat", "Expand"});
+}
+
+/// Whether a canonical operator takes an operand of this type.
+bool takes(const Node& node, std::size_t operand, const Value& value) {
+  const DataType type = value.type;
+  if (node.op == "Gather" && operand == 1) return value.constant && value.int64;
+  if (is_logic(node.op) || (node.op == "Where" && operand == 0)) return type == DataType::boolean;
+  if (node.op == "Cast") {
+    return type == DataType::boolean || type == DataType::int32 || type == DataType::int64;
   }
+  return type == DataType::fp32 || (moves(node.op) && type == DataType::boolean);
 }
 
 }  // namespace
+
+DataType infer_type(const Graph& graph, const Node& node) {
+  const std::size_t typed = node.op == "Where" ? 1 : 0;
+  if (node.inputs.size() <= typed || node.inputs[typed] == no_value) {
+    throw ModelError("{}: operand {} is missing", described(node), typed);
+  }
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+    if (node.inputs[i] == no_value) continue;
+    const Value& value = graph.value(node.inputs[i]);
+    if (takes(node, i, value)) continue;
+    if (!value.constant && !is_real(value.type)) {
+      throw ModelError("{}: '{}' holds {} that are known only when the model runs", described(node),
+                       value.name, value.type == DataType::boolean ? "booleans" : "integers");
+    }
+    throw ModelError("{}: '{}' has the wrong element type", described(node), value.name);
+  }
+  if (compares(node.op) || is_logic(node.op)) return DataType::boolean;
+  if (is_best(node.op)) return DataType::int64;
+  if (node.op == "Cast") {
+    if (node.integer("to") != 1) throw ModelError("{}: it casts into fp32 alone", described(node));
+    return DataType::fp32;
+  }
+  const DataType type = graph.value(node.inputs[typed]).type;
+  for (const ValueId id : node.inputs) {
+    if (moves(node.op) && id != no_value && graph.value(id).type != type) {
+      throw ModelError("{}: '{}' has another element type than '{}'", described(node),
+                       graph.value(id).name, graph.value(node.inputs[0]).name);
+    }
+  }
+  return type;
+}
+
+bool computed_by_operators(std::string_view op) {
+  return compares(op) || is_logic(op) || is_best(op) ||
+         one_of(op, {"Cast", "Where", "Sin", "Cos", "Round", "Sign", "ReduceMax", "ReduceMin",
+                     "ReduceProd", "ReduceSumSquare", "ReduceL2"});
+}
 
 const std::vector<std::string>& canonical_operators() {
   static const std::vector<std::string> names = [] {
@@ -389,15 +468,15 @@ void check(const Graph& graph) {
       }
       continue;
     }
-    check_types(graph, node);
+    const DataType type = infer_type(graph, node);
     if (node.outputs.size() != 1 || node.outputs[0] >= known.size() || known[node.outputs[0]]) {
       throw ModelError("{}: it must make one value of its own", described(node));
     }
     const Value& out = graph.value(node.outputs[0]);
     const Shape shape = infer_shape(node, inputs, out.shape);
-    if (shape != out.shape) {
-      throw ModelError("{}: '{}' is {} but declared {}", described(node), out.name, text(shape),
-                       text(out.shape));
+    if (shape != out.shape || type != out.type) {
+      throw ModelError("{}: '{}' is {} of {} but declared {} of {}", described(node), out.name,
+                       text(shape), text(type), text(out.shape), text(out.type));
     }
     known[node.outputs[0]] = true;
   }

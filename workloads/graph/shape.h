@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "workloads/graph/graph.h"
@@ -34,6 +35,13 @@ std::string text(const Shape& shape);
 /// input). `declared` is the answer for the operators whose output says the shape (Reshape,
 /// Expand, Split), once it is compatible with the input. Throws ModelError naming the node.
 Shape infer_shape(const Node& node, const std::vector<Shape>& inputs, const Shape& declared = {});
+
+/// Type of the output of a canonical node of a graph. Throws ModelError naming the node where its
+/// operands have other types than it takes.
+DataType infer_type(const Graph& graph, const Node& node);
+
+/// Whether ../operators says what a canonical operator computes; the others have kernels.
+bool computed_by_operators(std::string_view op);
 
 /// Throws ModelError naming the node where a graph breaks its promises: operators, order, shapes,
 /// sizes of constants.

@@ -237,13 +237,17 @@ struct Layer {
       op;
 };
 
-/// An input or output of the network as the user sees it: an fp32 array of `dims`; element order on
-/// the card is that array transposed by `to_card` and read as tensor.shape.
+/// Of the user's array behind a port.
+enum class UserType : std::uint8_t { fp32, boolean, int32, int64 };
+
+/// An input or output of the network as the user sees it: an array of `dims`; element order on
+/// the card is that array transposed by `to_card` and read as tensor.shape. Booleans are 0 and 1.
 struct Port {
   std::string name;
   TensorId tensor = no_tensor;
   std::vector<std::uint64_t> dims;     ///< of the user's array
   std::vector<std::uint32_t> to_card;  ///< permutation: card axis i is user axis to_card[i]
+  UserType user = UserType::fp32;
 };
 
 struct Net {

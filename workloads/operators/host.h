@@ -10,7 +10,8 @@
 
 /// Host operators: what ONNX defines and the card has no instruction for, on arrays of any type.
 ///
-/// A node of such an operator is called "host." and ONNX's name. It keeps ONNX's attributes as the
+/// A node of such an operator is called "host." and ONNX's name, or has a canonical name that is
+/// computed by them. It keeps ONNX's attributes as the
 /// file gives them (absent ones have their defaults), and `opset`, the operator set that it is to
 /// be read by.
 namespace steppe::graph {
@@ -28,7 +29,9 @@ struct HostCall {
     throw ModelError("{}: {}", described(node), fmt::format(format, std::forward<Args>(args)...));
   }
 
-  [[nodiscard]] std::string op() const { return node.op.substr(host_prefix.size()); }
+  [[nodiscard]] std::string op() const {
+    return node.op.starts_with(host_prefix) ? node.op.substr(host_prefix.size()) : node.op;
+  }
   [[nodiscard]] std::int64_t opset() const { return integer("opset", 13); }
   [[nodiscard]] bool has(std::size_t i) const { return i < in.size() && in[i] != nullptr; }
   [[nodiscard]] const Tensor& at(std::size_t i) const {

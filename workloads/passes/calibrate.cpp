@@ -35,9 +35,9 @@ class Random {
   std::uint64_t state_;
 };
 
-/// Whether a node adds a constant that holds mask values.
+/// Whether a node adds a constant that holds mask values, or puts them in.
 bool adds_mask(const graph::Graph& graph, const graph::Node& node) {
-  if (node.op != "Add") return false;
+  if (node.op != "Add" && node.op != "Where") return false;
   return std::any_of(node.inputs.begin(), node.inputs.end(), [&](graph::ValueId id) {
     const graph::Value& value = graph.value(id);
     return value.fp32 && std::any_of(value.fp32->begin(), value.fp32->end(),
@@ -91,7 +91,8 @@ Sample random_sample(const graph::Graph& graph, std::uint64_t seed) {
   for (const graph::ValueId id : graph.inputs) {
     std::vector<float>& values = sample[graph.value(id).name];
     values.resize(graph.value(id).elements());
-    for (float& value : values) value = random.normal();
+    const bool real = graph.value(id).type == graph::DataType::fp32;
+    for (float& value : values) value = real ? random.normal() : random.uniform() > 0.5 ? 1 : 0;
   }
   return sample;
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "models/base/error.h"
+#include "workloads/operators/tensor.h"
 #include "workloads/passes/moves.h"
 #include "workloads/passes/operators.h"
 
@@ -40,12 +41,29 @@ net::Shape port_shape(const Extents& dims, const Order& order, bool pixels) {
   return {at(0), at(1), at(2), at(3)};
 }
 
+/// Of a port's array. Throws ModelError where no port has such.
+net::UserType user_type(const graph::Value& value) {
+  switch (value.type) {
+    case graph::DataType::fp32:
+      return net::UserType::fp32;
+    case graph::DataType::boolean:
+      return net::UserType::boolean;
+    case graph::DataType::int32:
+      return net::UserType::int32;
+    case graph::DataType::int64:
+      return net::UserType::int64;
+    default:
+      throw ModelError("'{}' is of {}, which the card does not take", value.name,
+                       graph::text(value.type));
+  }
+}
+
 void add_input(const Graph& graph, const Uses& uses, Arranger& arranger, ValueId value,
                net::Type type) {
   const graph::Value& v = graph.value(value);
-  if (v.type != graph::DataType::fp32) {
-    throw ModelError("input '{}' is not fp32; the card takes fp32 inputs", v.name);
-  }
+  const net::UserType user = user_type(v);
+  // Integers keep more digits than bf16 has; what reads them converts them.
+  if (user == net::UserType::int32 || user == net::UserType::int64) type = net::Type::fp32;
   const Extents dims = dims_of(v);
   Order order = wanted_order(graph, uses, value, 8);
   const bool pixels = !order.empty();
@@ -53,7 +71,7 @@ void add_input(const Graph& graph, const Uses& uses, Arranger& arranger, ValueId
   const net::TensorId tensor =
       arranger.add_tensor(v.name, port_shape(dims, order, pixels), value, type);
   arranger.bind(value, dense_view(tensor, dims, order));
-  arranger.layout().net.inputs.push_back({v.name, tensor, dims, order});
+  arranger.layout().net.inputs.push_back({v.name, tensor, dims, order, user});
 }
 
 void add_state(const Graph& graph, Arranger& arranger, ValueId value, net::Type type) {
@@ -74,7 +92,19 @@ void add_output(const Graph& graph, Arranger& arranger, ValueId value) {
     order = natural_order(dims.size());
     view = arranger.ordered(value, order);
   }
-  arranger.layout().net.outputs.push_back({graph.value(value).name, view.tensor, dims, order});
+  const graph::Value& v = graph.value(value);
+  net::Net& net = arranger.layout().net;
+  const bool given = std::ranges::any_of(
+      net.inputs, [&](const net::Port& input) { return input.tensor == view.tensor; });
+  if (given) {  // a layer has to write it
+    const net::Tensor in = net.tensor(view.tensor);
+    net::Map copy;
+    copy.operands = {{.tensor = view.tensor, .constant = {}, .shape = in.shape}};
+    copy.out = arranger.add_tensor(v.name, in.shape, value, in.type);
+    arranger.add_layer(v.name + ".copy", {}, copy, {});
+    view.tensor = copy.out;
+  }
+  net.outputs.push_back({v.name, view.tensor, dims, order, user_type(v)});
 }
 
 /// The text without the node's description in front.

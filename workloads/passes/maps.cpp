@@ -15,7 +15,7 @@ using graph::Graph;
 using graph::ValueId;
 using vector_functions::Function;
 
-/// Operators that are one function of their operands, in the same order.
+/// Operators that are one function of their operands.
 const std::map<std::string_view, Function>& functions() {
   using namespace vector_functions;
   static const std::map<std::string_view, Function> table{
@@ -25,6 +25,8 @@ const std::map<std::string_view, Function>& functions() {
       {"Round", round_}, {"Sqrt", sqrt_}, {"Exp", exp_},           {"Log", log_},
       {"Erf", erf_},     {"Tanh", tanh_}, {"Sigmoid", sigmoid_},   {"Gelu", gelu_},
       {"Sin", sin_},     {"Cos", cos_},   {"Softplus", softplus_}, {"Reciprocal", reciprocal_},
+      {"Equal", eq_},    {"Less", lt_},   {"LessOrEqual", le_},    {"Where", select_},
+      {"And", and_},     {"Or", or_},     {"Xor", xor_},           {"Not", not_},
   };
   return table;
 }
@@ -64,8 +66,11 @@ class Maps : StepLayout {
     const View out = base(dims);
     net::Map op;
     op.function = function;
-    for (const ValueId id : node_.inputs)
-      op.operands.push_back(operand(op.operands.size(), id, out));
+    std::vector<ValueId> inputs = node_.inputs;
+    if (function == vector_functions::select_) {  // its condition comes last
+      std::rotate(inputs.begin(), inputs.begin() + 1, inputs.end());
+    }
+    for (const ValueId id : inputs) op.operands.push_back(operand(op.operands.size(), id, out));
     emit(op, out, shape(out));
   }
 

@@ -167,7 +167,7 @@ bool move_views(const Graph& graph, const Node& node, Arranger& arranger) {
   if (op == "Transpose") {
     transpose(graph, node, arranger);
   } else if (op == "Reshape" || op == "Flatten" || op == "Squeeze" || op == "Unsqueeze" ||
-             op == "Identity" || op == "Dropout") {
+             op == "Identity" || op == "Dropout" || op == "Cast") {
     reshape(graph, node, arranger);
   } else if (op == "Slice") {
     slice(graph, node, arranger);

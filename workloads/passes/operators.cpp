@@ -2,6 +2,7 @@
 #include "workloads/passes/operators.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "models/base/error.h"
@@ -18,9 +19,20 @@ using graph::ValueId;
 using net::Shape;
 
 constexpr std::string_view supported =
-    "Conv, MatMul, Gemm, MaxPool, AveragePool, GlobalAveragePool, ReduceMean, Softmax, "
-    "LayerNormalization, Add, Sub, Mul, Div, Max, Min, Transpose, Reshape, Slice, Split, Concat, "
-    "Expand, CacheStore and functions of one value";
+    "Conv, MatMul, Gemm, MaxPool, AveragePool, GlobalAveragePool, reductions, ArgMax, ArgMin, "
+    "Softmax, LayerNormalization, Add, Sub, Mul, Div, Max, Min, Pow, comparisons, And, Or, Xor, "
+    "Where, Transpose, Reshape, Slice, Split, Concat, Expand, Pad, CacheStore and functions of one "
+    "value";
+
+const std::map<std::string_view, net::Reduction>& reductions() {
+  static const std::map<std::string_view, net::Reduction> table{
+      {"ReduceMax", net::Reduction::max},
+      {"ReduceMin", net::Reduction::min},
+      {"ReduceProd", net::Reduction::product},
+      {"ReduceL2", net::Reduction::norm},
+      {"ReduceSumSquare", net::Reduction::squares}};
+  return table;
+}
 
 /// Lays out one step; the methods are named after the operators.
 class Operator : StepLayout {
@@ -35,8 +47,13 @@ class Operator : StepLayout {
     if (op == "MaxPool" || op == "AveragePool") return pool();
     if (op == "GlobalAveragePool") return global_average();
     if (op == "ReduceMean") return reduce_mean();
+    if (const auto found = reductions().find(op); found != reductions().end()) {
+      return reduce(found->second, reduced_axes(), step_.type);
+    }
+    if (op == "ArgMax" || op == "ArgMin") return best();
     if (op == "Softmax") return softmax();
     if (op == "LayerNormalization") return layer_norm();
+    if (op == "Pad") return pad();
     if (op == "CacheStore") return cache_store();
     fail("the card has no such operator; it has {}", supported);
   }
@@ -74,12 +91,54 @@ class Operator : StepLayout {
     mean(reduced, true);
   }
 
-  void reduce_mean() {
+  [[nodiscard]] std::set<std::size_t> reduced_axes() const {
     std::set<std::size_t> reduced;
     for (const std::int64_t axis : node_.integers("axes")) {
       reduced.insert(static_cast<std::size_t>(axis));
     }
-    mean(reduced, node_.integer("keepdims") != 0);
+    return reduced;
+  }
+
+  void reduce_mean() { mean(reduced_axes(), node_.integer("keepdims") != 0); }
+
+  void best() {
+    if (node_.integer("select_last_index") != 0) fail("of equals it takes the first");
+    reduce(node_.op == "ArgMax" ? net::Reduction::argmax : net::Reduction::argmin,
+           {axis_attribute()}, net::Type::int32);
+  }
+
+  /// One number for what lies along some axes, which are the channels.
+  void reduce(net::Reduction function, const std::set<std::size_t>& reduced, net::Type type) {
+    const View in = reduced.size() == 1 ? arranger_.rows(node_.inputs[0], *reduced.begin())
+                                        : reduced_channels(reduced);
+    net::Reduce op;
+    op.function = function;
+    op.in = in.tensor;
+    Shape out_shape = shape(in);
+    out_shape.c = 1;
+    View out{net::no_tensor, 0, in.axes};
+    for (std::size_t i = 0; i < out.axes.size(); ++i) {
+      if (reduced.contains(i)) out.axes[i].clear();
+      for (Factor& factor : out.axes[i]) factor.step /= shape(in).c;
+    }
+    emit(op, out, out_shape, type);
+  }
+
+  /// The input with the reduced axes as channels, all else as rows.
+  View reduced_channels(const std::set<std::size_t>& reduced) {
+    const Extents dims = dims_of(value(node_.inputs[0]));
+    Order order;
+    Shape s;
+    for (const bool channel : {false, true}) {
+      for (std::size_t i = 0; i < dims.size(); ++i) {
+        if (reduced.contains(i) != channel) continue;
+        order.push_back(static_cast<std::uint32_t>(i));
+        (channel ? s.c : s.h) *= static_cast<std::uint32_t>(dims[i]);
+      }
+    }
+    View target = dense_view(net::no_tensor, dims, order);
+    target.tensor = arranger_.place(node_.inputs[0], target, s);
+    return target;
   }
 
   void mean(const std::set<std::size_t>& reduced, bool keep) {
@@ -187,6 +246,39 @@ class Operator : StepLayout {
       if (given) source_.operands.push_back({i - 1, node_.inputs[i], steps});
     }
     emit(op, in, shape(in));
+  }
+
+  /// Around the value, one axis after the other, tensors that repeat one number.
+  void pad() {
+    const std::vector<std::int64_t>& pads = node_.integers("pads");
+    View inside = arranger_.single(node_.inputs[0]);
+    const Order order = memory_order(inside);
+    Extents dims = dims_of(value(node_.inputs[0]));
+    for (std::size_t axis = 0; axis < dims.size(); ++axis) {
+      const auto before = static_cast<std::uint64_t>(pads[axis]);
+      const auto behind = static_cast<std::uint64_t>(pads[axis + dims.size()]);
+      if (before + behind == 0) continue;
+      Pieces pieces{axis, {}};
+      if (before != 0) pieces.views.push_back(filled(dims, axis, before, order));
+      pieces.views.push_back(inside);
+      if (behind != 0) pieces.views.push_back(filled(dims, axis, behind, order));
+      dims[axis] += before + behind;
+      inside = dense_view(net::no_tensor, dims, order);
+      inside.tensor =
+          arranger_.place(pieces, inside, canonical_shape(dims, order), value(step_.out).name);
+    }
+    arranger_.bind(step_.out, inside);
+  }
+
+  /// A tensor of `dims`, `count` along one axis, that holds a Pad's number.
+  View filled(Extents dims, std::size_t axis, std::uint64_t count, const Order& order) {
+    dims[axis] = count;
+    net::Map op;
+    net::Operand number;
+    number.constant = {1, std::make_shared<const std::vector<float>>(1, node_.real("value"))};
+    op.operands.push_back(std::move(number));
+    return emit_between(std::move(op), dense_view(net::no_tensor, dims, order),
+                        canonical_shape(dims, order), step_.out);
   }
 
   /// Inputs: the value and the cache, a state; attributes: the cache's `axis` that grows and the

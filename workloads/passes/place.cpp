@@ -82,9 +82,6 @@ class Placer {
         if (std::ranges::find(value.shape, 0) != value.shape.end()) {
           return fmt::format("'{}' has no elements", value.name);
         }
-        if (!value.constant && value.type != graph::DataType::fp32) {
-          return fmt::format("'{}' is of {}", value.name, graph::text(value.type));
-        }
       }
     }
     return {};
@@ -169,8 +166,11 @@ class Placer {
     try {
       const Layout layout =
           lay_out(card, fuse(card, node_types(card, options_)), options_.precision);
-      if (!layout.net.layers.empty()) return {};
-      // Views alone: nothing for a program to do.
+      const bool works = std::ranges::any_of(layout.net.layers, [](const net::Layer& layer) {
+        return !layer.nodes.empty() || std::holds_alternative<net::Permute>(layer.op);
+      });
+      if (works || card.nodes.size() == graph_.nodes.size()) return {};
+      // Views alone, beside a host that could do them.
       for (std::size_t i = 0; i < parts_.size(); ++i) {
         if (parts_[i] == Part::card) reasons_[i] = "it moves nothing; the card would have no work";
       }

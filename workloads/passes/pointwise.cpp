@@ -86,6 +86,11 @@ const std::map<std::string_view, Evaluator>& evaluators() {
       {"Abs", [](const Node&, const Operands& x) { return std::abs(x[0]); }},
       {"Floor", [](const Node&, const Operands& x) { return std::floor(x[0]); }},
       {"Ceil", [](const Node&, const Operands& x) { return std::ceil(x[0]); }},
+      {"Round", [](const Node&, const Operands& x) { return std::nearbyint(x[0]); }},
+      {"Sign",
+       [](const Node&, const Operands& x) { return static_cast<double>((x[0] > 0) - (x[0] < 0)); }},
+      {"Sin", [](const Node&, const Operands& x) { return std::sin(x[0]); }},
+      {"Cos", [](const Node&, const Operands& x) { return std::cos(x[0]); }},
   };
   return table;
 }

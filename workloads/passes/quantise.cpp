@@ -53,6 +53,13 @@ const std::vector<float>& data_of(const Graph& graph, const Node& node, graph::V
                    described(node), value.name);
 }
 
+/// A constant of real numbers or of booleans.
+std::vector<float> numbers_of(const Graph& graph, const Node& node, graph::ValueId id) {
+  const graph::Value& value = graph.value(id);
+  if (value.int64) return {value.int64->begin(), value.int64->end()};
+  return data_of(graph, node, id);
+}
+
 std::int32_t bounded(float value, const net::Quant& quant) {
   const float q = std::nearbyint(value / quant.scale) + static_cast<float>(quant.zero);
   return static_cast<std::int32_t>(std::clamp(q, -128.0F, 127.0F));
@@ -194,7 +201,7 @@ class Quantiser {
   void fill(net::Map& op) {
     for (const LayerSource::Operand& operand : source_->operands) {
       net::Constant<float>& constant = op.operands.at(operand.number).constant;
-      set(constant, gathered(data_of(graph_, *node_, operand.value), operand.steps));
+      set(constant, gathered(numbers_of(graph_, *node_, operand.value), operand.steps));
     }
   }
 

@@ -30,18 +30,21 @@ class StepLayout {
   /// Adds the tensor of the step's result, the layer that `op` becomes, and binds the result.
   template <typename Op>
   void emit(Op op, View out, net::Shape out_shape) {
-    out.tensor = op.out =
-        arranger_.add_tensor(value(step_.out).name, out_shape, step_.out, step_.type);
+    emit(std::move(op), out, out_shape, step_.type);
+  }
+  template <typename Op>
+  void emit(Op op, View out, net::Shape out_shape, net::Type type) {
+    out.tensor = op.out = arranger_.add_tensor(value(step_.out).name, out_shape, step_.out, type);
     add_layer(std::move(op));
     arranger_.bind(step_.out, out);
   }
 
-  /// As `emit`, of a value on the way to the step's result.
+  /// As `emit`, of a value on the way to the step's result; `range`: the value whose range it has,
+  /// where it has to have one.
   template <typename Op>
-  View emit_between(Op op, View out, net::Shape out_shape) {
+  View emit_between(Op op, View out, net::Shape out_shape, graph::ValueId range = graph::no_value) {
     const std::string& name = value(step_.out).name;
-    out.tensor = op.out =
-        arranger_.add_tensor(name + ".part", out_shape, graph::no_value, step_.type);
+    out.tensor = op.out = arranger_.add_tensor(name + ".part", out_shape, range, step_.type);
     add_layer(std::move(op));
     return out;
   }

@@ -31,8 +31,4 @@ bool is_scalar_constant(const graph::Graph& graph, graph::ValueId value) {
   return v.constant && v.elements() == 1;
 }
 
-std::string described(const graph::Node& node) {
-  return fmt::format("node '{}' ({})", node.name, node.op);
-}
-
 }  // namespace steppe::passes

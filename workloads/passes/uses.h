@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "workloads/graph/graph.h"
+#include "workloads/graph/shape.h"
 
 namespace steppe::passes {
 
@@ -22,7 +23,5 @@ struct Uses {
 
 /// Whether the node's operand is a constant of one element.
 bool is_scalar_constant(const graph::Graph& graph, graph::ValueId value);
-/// The name an error message gives a node.
-std::string described(const graph::Node& node);
 
 }  // namespace steppe::passes

@@ -39,6 +39,7 @@ std::vector<package::Port> make_ports(const net::Net& network, const std::vector
                       .type = static_cast<package::ElementType>(tensor.type),
                       .scale = tensor.quant.scale,
                       .zero = tensor.quant.zero,
+                      .user = static_cast<package::UserType>(port.user),
                       .offset = offsets.at(port.tensor),
                       .bytes = tensor.bytes()});
   }
