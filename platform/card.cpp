@@ -5,11 +5,10 @@
 #include <limits>
 
 #include "models/base/error.h"
-#include "platform/deadlock.h"
 
 namespace steppe {
 
-Card::Card(sc_core::sc_module_name name, const Scope& scope)
+Card::Card(sc_core::sc_module_name name, const Scope& scope, std::uint32_t first_chip)
     : sc_module(name),
       to_host("to_host"),
       from_host("from_host"),
@@ -17,15 +16,15 @@ Card::Card(sc_core::sc_module_name name, const Scope& scope)
       direct_links_(scope, "direct_links", false,
                     "a link between every two chips, beside the switch"),
       pcie_("pcie", scope.child("pcie")),
-      switch_("switch", scope.child("switch")) {
+      switch_("switch", scope.child("switch"), first_chip) {
   from_host.bind(pcie_.a_in);
   pcie_.a_out.bind(to_host);
   // Port 0 of the switch is the host.
   pcie_.b_out.bind(switch_.from);
   switch_.to.bind(pcie_.b_in);
   for (std::uint32_t i = 0; i < chip_count_; ++i) {
-    chips_.push_back(
-        std::make_unique<Chip>(("chip" + std::to_string(i)).c_str(), scope.child("chip", i), i));
+    chips_.push_back(std::make_unique<Chip>(("chip" + std::to_string(i)).c_str(),
+                                            scope.child("chip", i), first_chip + i));
     chips_.back()->pcie.a_out.bind(switch_.from);
     switch_.to.bind(chips_.back()->pcie.a_in);
   }
@@ -36,16 +35,16 @@ Card::Card(sc_core::sc_module_name name, const Scope& scope)
         "but all chips have the same number",
         scope.path(), i, chips_[i]->clusters.size(), chips_.front()->clusters.size());
   }
-  if (direct_links_) add_direct_links(scope);
+  if (direct_links_) add_direct_links(scope, first_chip);
 }
 
-void Card::add_direct_links(const Scope& scope) {
+void Card::add_direct_links(const Scope& scope, std::uint32_t first_chip) {
   for (std::uint32_t a = 0; a < chip_count_; ++a) {
     for (std::uint32_t b = a + 1; b < chip_count_; ++b) {
       const std::string name = "link" + std::to_string(a) + std::to_string(b);
       links_.push_back(std::make_unique<ChipLink>(name.c_str(), scope.child(name)));
-      chips_[a]->attach_link(b, links_.back()->a_in, links_.back()->a_out);
-      chips_[b]->attach_link(a, links_.back()->b_in, links_.back()->b_out);
+      chips_[a]->attach_link(first_chip + b, links_.back()->a_in, links_.back()->a_out);
+      chips_[b]->attach_link(first_chip + a, links_.back()->b_in, links_.back()->b_out);
     }
   }
 }
@@ -88,11 +87,8 @@ CardDescription Card::description() const {
   return is;
 }
 
-std::string Card::deadlock_report() const {
-  std::vector<Queue*> queues;
-  for (const auto& chip : chips_)
-    queues.insert(queues.end(), chip->queues().begin(), chip->queues().end());
-  return steppe::deadlock_report(queues);
+double Card::way_out() const {
+  return chips_.front()->pcie.latency() + switch_.latency() + pcie_.latency();
 }
 
 }  // namespace steppe

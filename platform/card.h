@@ -40,23 +40,23 @@ struct CardDescription {
 /// One to four chips behind a PCIe switch.
 ///
 /// Address map: models/base/address.h. The host reaches registers, SRAM and DRAM of chip n at
-/// address::on_chip(n, …) through `from_host`; what the card reads and writes in host memory comes
-/// out of `to_host`.
+/// address::on_chip(n, …) through `from_host`; what the card reads and writes in host memory, and
+/// on chips that are not its own, comes out of `to_host`.
 class Card : public sc_core::sc_module {
  public:
   tlm::tlm_initiator_socket<> to_host;
   tlm::tlm_target_socket<> from_host;
 
-  Card(sc_core::sc_module_name name, const Scope& scope);
+  /// Its chips are numbered from `first_chip` on.
+  Card(sc_core::sc_module_name name, const Scope& scope, std::uint32_t first_chip = 0);
 
   [[nodiscard]] const std::vector<std::unique_ptr<Chip>>& chips() const { return chips_; }
   [[nodiscard]] CardDescription description() const;
-  /// Who waits for whom at which instruction, for people: one line for each queue that waits for a
-  /// semaphore and for each that could signal it; says so where no queue waits.
-  [[nodiscard]] std::string deadlock_report() const;
+  /// Seconds from a chip to the host's end of the card's link, beside the bytes.
+  [[nodiscard]] double way_out() const;
 
  private:
-  void add_direct_links(const Scope& scope);
+  void add_direct_links(const Scope& scope, std::uint32_t first_chip);
 
   Param<std::uint32_t> chip_count_;
   Param<bool> direct_links_;

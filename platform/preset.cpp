@@ -120,6 +120,15 @@ std::vector<std::string> preset_names() {
   return names;
 }
 
-void load_preset(const std::string& name, Config& config) { load(name, config, 0); }
+void load_preset(const std::string& name, Config& config) {
+  const std::size_t cross = name.rfind('x');
+  const bool counted = !is_file_name(name) && cross != std::string::npos && cross != 0 &&
+                       cross + 1 < name.size() &&
+                       name.find_first_not_of("0123456789", cross + 1) == std::string::npos;
+  load(counted ? name.substr(0, cross) : name, config, 0);
+  if (counted) {
+    config.set("server.cards", name.substr(cross + 1), name, "assumed: as many as asked for");
+  }
+}
 
 }  // namespace steppe

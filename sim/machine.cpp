@@ -26,12 +26,11 @@ Machine::Machine(const MachineOptions& options)
   }
   // SystemC's own notes and its warnings about names are not the user's business; errors throw.
   sc_core::sc_report_handler::set_actions(sc_core::SC_INFO, sc_core::SC_DO_NOTHING);
-  card_ = std::make_unique<Card>("card", Scope(context_, "card"));
+  server_ = std::make_unique<Server>("server", Scope(context_, ""));
   host_ = std::make_unique<Host>("host", Scope(context_, "host"));
   runtime_params_ = std::make_unique<RuntimeParams>(Scope(context_, "host"));
   processors_ = std::make_unique<HostProcessors>(Scope(context_, "host"));
-  card_->to_host.bind(host_->memory);
-  host_->mmio.socket.bind(card_->from_host);
+  server_->bind(host_->memory, host_->mmio.socket);
   std::vector<std::string> known;
   for (const ParamInfo& param : context_.params) known.push_back(param.path);
   config_.check_all_used(known);
@@ -55,11 +54,11 @@ void Machine::run(const std::function<void()>& body) {
   if (!ended && sc_core::sc_pending_activity()) {
     throw MachineError(
         "the run has not ended after {} s of simulated time; --limit sets another limit\n{}",
-        limit_seconds_, card_->deadlock_report());
+        limit_seconds_, server_->deadlock_report());
   }
   if (!ended) {
     throw MachineError("deadlock: nothing can happen any more, and the run has not ended\n{}",
-                       card_->deadlock_report());
+                       server_->deadlock_report());
   }
 }
 

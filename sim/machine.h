@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "models/base/scope.h"
-#include "platform/card.h"
+#include "platform/server.h"
 #include "sim/host/host.h"
 #include "sim/host/host_program.h"
 #include "sim/host/runtime.h"
@@ -24,14 +24,14 @@ struct MachineOptions {
   std::size_t threads = 1;    ///< for arithmetic; simulated time does not depend on them
 };
 
-/// A card in its host. A process holds one.
+/// A server with its cards. A process holds one.
 class Machine {
  public:
   /// Throws ConfigError for an unknown preset or parameter, or a value that cannot be.
   explicit Machine(const MachineOptions& options);
 
   [[nodiscard]] SimContext& context() { return context_; }
-  [[nodiscard]] const Card& card() const { return *card_; }
+  [[nodiscard]] const Server& server() const { return *server_; }
   [[nodiscard]] Host& host() { return *host_; }
   [[nodiscard]] const RuntimeParams& runtime_params() const { return *runtime_params_; }
   [[nodiscard]] const HostProcessors& processors() const { return *processors_; }
@@ -45,7 +45,7 @@ class Machine {
   Config config_;
   Workers workers_;
   SimContext context_;
-  std::unique_ptr<Card> card_;
+  std::unique_ptr<Server> server_;
   std::unique_ptr<Host> host_;
   std::unique_ptr<RuntimeParams> runtime_params_;
   std::unique_ptr<HostProcessors> processors_;

@@ -96,14 +96,15 @@ namespace {
 /// Hands each chip's tensor units the weight patterns of its shard, as views.
 class Patterns {
  public:
-  Patterns(const Card& card, const package::Package& package) {
+  Patterns(const Server& server, const package::Package& package) {
     for (const package::Shard& shard : package.shards) {
       auto& views = views_.emplace_back();
       for (const package::WeightPattern& pattern : shard.patterns) {
         views.push_back({pattern.channels, pattern.blocks, pattern.counts, pattern.density});
       }
-      for (std::uint32_t copy = 0; copy < package.replicas; ++copy) {
-        for (const auto& cluster : card.chips().at(shard.chip + copy)->clusters) {
+      for (std::size_t copy = 0; copy < package.replicas; ++copy) {
+        const std::size_t chip = shard.chip + copy * package.shards.size();
+        for (const auto& cluster : server.chips().at(chip)->clusters) {
           cluster->tensor.use_patterns(views);
         }
       }
@@ -122,9 +123,9 @@ SimulationResult simulate(Machine& machine, const package::Package& package, Hos
   machine.context().describe_tag = [&package](std::uint32_t, std::uint32_t tag) {
     return tag <= package.debug.size() ? package.debug[tag - 1].layer : std::string{};
   };
-  const Patterns patterns(machine.card(), package);
+  const Patterns patterns(machine.server(), package);
   Runtime runtime(machine.host(), machine.runtime_params(), package,
-                  machine.card().description().dram_bytes, functional);
+                  machine.server().description().dram_bytes, functional);
   HostWork work(machine, package, host, samples);
   SimulationResult result;
   if (functional) result.outputs.resize(host.outputs().size());
@@ -141,8 +142,8 @@ SimulationResult simulate(Machine& machine, const package::Package& package, Hos
     };
     for (std::uint64_t run = 0; run < samples.runs; ++run) {
       // The run before the second ends first; after that only the oldest has to, for its slot.
-      // A step of a sequence needs the step before.
-      const std::uint64_t together = package.stateful ? 1 : runtime.runs_in_flight();
+      // A step of a sequence needs the step before; each copy has a sequence of its own.
+      const std::uint64_t together = package.stateful ? package.replicas : runtime.runs_in_flight();
       while (result.ended.size() < run && (run == 1 || run - result.ended.size() >= together)) {
         finish(result.ended.size());
       }
@@ -158,7 +159,7 @@ SimulationResult simulate(Machine& machine, const package::Package& package, Hos
   return result;
 }
 
-void check_target(const package::Package& package, const CardDescription& card) {
+void check_target(const package::Package& package, const ServerDescription& card) {
   const package::Target& target = package.target;
   const auto need = [&](bool fits, const char* what, std::uint64_t wanted, std::uint64_t there) {
     if (fits) return;
@@ -167,9 +168,9 @@ void check_target(const package::Package& package, const CardDescription& card) 
         "platform",
         target.platform, wanted, what, there);
   };
-  std::uint32_t chips = 0;
+  std::uint64_t chips = 0;
   for (const package::Shard& shard : package.shards) {
-    chips = std::max(chips, shard.chip + package.replicas);
+    chips = std::max(chips, shard.chip + 1 + (package.replicas - 1) * package.shards.size());
   }
   need(chips <= card.chips, "chips", chips, card.chips);
   need(target.clusters == card.clusters, "clusters a chip", target.clusters, card.clusters);

@@ -36,6 +36,6 @@ SimulationResult simulate(Machine& machine, const package::Package& package, Hos
                           const Samples& samples);
 
 /// Throws ConfigError where the package was made for another machine.
-void check_target(const package::Package& package, const CardDescription& card);
+void check_target(const package::Package& package, const ServerDescription& card);
 
 }  // namespace steppe::sim

@@ -224,26 +224,31 @@ DuplexLink::Repeats ChipLink::repeats(Bytes bytes) {
   return again;
 }
 
-PcieSwitch::PcieSwitch(sc_core::sc_module_name name, const Scope& scope)
+PcieSwitch::PcieSwitch(sc_core::sc_module_name name, const Scope& scope, std::uint32_t first_chip,
+                       std::uint32_t chips_of_port)
     : sc_module(name),
       from("from"),
       to("to"),
       latency_(scope, "latency", 110e-9, "s", "from port to port", {0, 1e-3}),
-      latency_ps_(seconds_to_ps(latency_)) {
+      latency_ps_(seconds_to_ps(latency_)),
+      first_chip_(first_chip),
+      chips_of_port_(chips_of_port) {
   from.register_b_transport(this, &PcieSwitch::b_transport);
   from.register_get_direct_mem_ptr(this, &PcieSwitch::get_direct_mem_ptr);
 }
 
-int PcieSwitch::route(std::uint64_t address) {
-  if (address::is_host(address)) return 0;
+int PcieSwitch::route(int from_port, std::uint64_t address) {
   constexpr std::uint32_t none = ~0U;
-  const std::uint32_t chip = address::chip_of(address, none);
-  const bool there = chip != none && chip + 1 < to.size();
-  return there ? static_cast<int>(chip + 1) : -1;
+  const std::uint32_t chip = address::is_host(address) ? none : address::chip_of(address, none);
+  if (chip != none && chip >= first_chip_) {
+    const std::uint32_t port = (chip - first_chip_) / chips_of_port_ + 1;
+    if (port < to.size()) return static_cast<int>(port);
+  }
+  return from_port == 0 ? -1 : 0;
 }
 
-void PcieSwitch::b_transport(int, tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) {
-  const int port = route(payload.get_address());
+void PcieSwitch::b_transport(int id, tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) {
+  const int port = route(id, payload.get_address());
   if (port < 0) {
     payload.set_response_status(tlm::TLM_ADDRESS_ERROR_RESPONSE);
     return;
@@ -253,8 +258,8 @@ void PcieSwitch::b_transport(int, tlm::tlm_generic_payload& payload, sc_core::sc
   if (payload.is_read()) delay += from_ps(latency_ps_);
 }
 
-bool PcieSwitch::get_direct_mem_ptr(int, tlm::tlm_generic_payload& payload, tlm::tlm_dmi& dmi) {
-  const int port = route(payload.get_address());
+bool PcieSwitch::get_direct_mem_ptr(int id, tlm::tlm_generic_payload& payload, tlm::tlm_dmi& dmi) {
+  const int port = route(id, payload.get_address());
   return port >= 0 && to[port]->get_direct_mem_ptr(payload, dmi);
 }
 

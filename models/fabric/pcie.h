@@ -131,26 +131,31 @@ class ChipLink : public DuplexLink {
   Counter retries_;
 };
 
-/// Routes between one upstream port (the host) and one downstream port for each chip, and from chip
-/// to chip. Port 0 of both sockets is the host, port n + 1 chip n, in the order of binding.
+/// Routes between one upstream port (the host) and one downstream port for each chip, or each so
+/// many chips, and from one of these to another. Port 0 of both sockets is upstream, the others
+/// follow in the order of binding: addresses of chips from `first_chip` on lead to them, all other
+/// ones upstream.
 class PcieSwitch : public sc_core::sc_module {
  public:
   tlm_utils::multi_passthrough_target_socket<PcieSwitch> from;
   tlm_utils::multi_passthrough_initiator_socket<PcieSwitch> to;
 
-  PcieSwitch(sc_core::sc_module_name name, const Scope& scope);
+  PcieSwitch(sc_core::sc_module_name name, const Scope& scope, std::uint32_t first_chip = 0,
+             std::uint32_t chips_of_port = 1);
 
   /// Seconds from port to port, beside the bytes.
   [[nodiscard]] double latency() const { return static_cast<double>(latency_ps_) * 1e-12; }
 
  private:
-  /// The port of an address; -1 where it leads nowhere.
-  [[nodiscard]] int route(std::uint64_t address);
+  /// The port of an address that comes from a port; -1 where it leads nowhere.
+  [[nodiscard]] int route(int from, std::uint64_t address);
   void b_transport(int id, tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
   bool get_direct_mem_ptr(int id, tlm::tlm_generic_payload& payload, tlm::tlm_dmi& dmi);
 
   Param<double> latency_;
   std::uint64_t latency_ps_;
+  std::uint32_t first_chip_;
+  std::uint32_t chips_of_port_;
 };
 
 }  // namespace steppe

@@ -34,7 +34,7 @@ int bench_command(const std::vector<std::string>& arguments) {
   if (platform.empty()) platform = package.target.platform;
   if (scenario == "singlestream") settings.emplace_back("host.runs_in_flight=1");
   Machine machine({.platform = platform, .settings = settings, .mode = Mode::timing});
-  check_target(package, machine.card().description());
+  check_target(package, machine.server().description());
   // Timing takes no values: only the number of runs counts.
   const std::uint64_t runs = ceil_div<std::uint64_t>(samples.value, package.batch);
   const Samples inputs{.runs = runs, .samples = samples.value};

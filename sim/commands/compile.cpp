@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <deque>
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -37,7 +38,7 @@ struct CompileOptions {
 std::optional<CompileOptions> parse(const Strings& arguments) {
   CompileOptions compile;
   std::string partition;
-  Whole clusters;
+  Whole clusters, copies;
   options::options_description described("options");
   auto add = described.add_options();
   add("output,o", options::value(&compile.out)->required(), "PKG: the package to write");
@@ -46,8 +47,10 @@ std::optional<CompileOptions> parse(const Strings& arguments) {
   add("set", options::value(&compile.settings), "path=value: a parameter of the target");
   add("partition", options::value(&partition)->default_value("auto"),
       "pipeline: layers in a row on each chip; tensor: all chips take part in each layer; mixed:N: "
-      "stages of N chips; data: all of it on each chip, runs in turn; auto: the best by "
-      "estimate");
+      "stages of N chips; data: a copy on each chip; auto: the best by estimate");
+  add("copies", options::value(&copies)->default_value({0}, "auto"),
+      "N: copies of the program, each on its share of the chips and with its own states; they take "
+      "the runs in turn");
   add("clusters", options::value(&clusters)->default_value({0}, "auto"),
       "of each chip, that take part");
   add("timing-only", options::bool_switch(&compile.timing_only), "leave the weights' values out");
@@ -76,10 +79,19 @@ std::optional<CompileOptions> parse(const Strings& arguments) {
                       clusters.value);
   }
   compile.partition.clusters = static_cast<std::uint32_t>(clusters.value);
+  if (!values["copies"].defaulted()) {
+    if (copies.value < 1 || copies.value > 254) {
+      throw ConfigError("--copies {}: from 1 to as many as the target has chips", copies.value);
+    }
+    if (compile.partition.kind == schedule::Partition::Kind::data) {
+      throw ConfigError("--copies {}: --partition data has a copy on each chip", copies.value);
+    }
+  }
+  compile.partition.copies = static_cast<std::uint32_t>(copies.value);
   return compile;
 }
 
-schedule::Target make_target(const std::string& platform, const CardDescription& card) {
+schedule::Target make_target(const std::string& platform, const ServerDescription& card) {
   return {.platform = platform,
           .chips = card.chips,
           .clusters = card.clusters,
@@ -94,8 +106,9 @@ schedule::Target make_target(const std::string& platform, const CardDescription&
           .special_lanes = card.special_lanes,
           .permute_bytes = card.permute_bytes,
           .dram_bandwidth = card.dram_bandwidth,
-          .peer_bandwidth = card.chip_link_bandwidth,
-          .peer_latency = card.chip_link_latency};
+          .peer = {card.chip_link_bandwidth, card.chip_link_latency},
+          .chips_of_card = card.chips_of_card,
+          .across = {card.card_link_bandwidth, card.card_link_latency}};
 }
 
 /// Outputs of the compiled and of the float model for all samples.
@@ -142,17 +155,23 @@ References compute_references(const graph::Graph& graph, const net::Net& network
   all.compiled.resize(all.names.size());
   all.real.resize(all.names.size());
   const std::vector<Signature> inputs = input_signatures(graph);
-  std::optional<reference::Executor> executor;
-  if (!package.shards.empty()) executor.emplace(network);
-  graph::FloatExecutor float_executor(graph);
+  // Of a sequence each copy of the program has the states of its own.
+  const std::uint32_t sequences = package.stateful ? package.replicas : 1;
+  std::deque<reference::Executor> executors;
+  std::deque<graph::FloatExecutor> float_executors;
+  for (std::uint32_t i = 0; i < sequences; ++i) {
+    if (!package.shards.empty()) executors.emplace_back(network);
+    float_executors.emplace_back(graph);
+  }
   for (std::uint64_t run = 0; run < samples.runs; ++run) {
     std::vector<graph::Tensor> user;
     for (std::size_t i = 0; i < inputs.size(); ++i) user.push_back(samples.input(i, run));
     HostProgram::Frame frame = host.before(std::move(user));
     std::vector<graph::Tensor> card;
-    if (executor) card = card_outputs(package, *executor, frame.card);
+    if (!executors.empty()) card = card_outputs(package, executors[run % sequences], frame.card);
     const auto compiled = host.after(std::move(frame), std::move(card));
-    const auto real = real_outputs(graph, float_executor, run_inputs(inputs, samples, run));
+    const auto real =
+        real_outputs(graph, float_executors[run % sequences], run_inputs(inputs, samples, run));
     for (std::size_t i = 0; i < real.size(); ++i) {
       append_run(array_of(compiled[i]), all.compiled[i]);
       append_run(array_of(real[i]), all.real[i]);
@@ -200,7 +219,7 @@ void print_card(const package::Package& package, const passes::LowerReport& lowe
     fmt::print("calibration        inputs drawn from a seed; --calibrate gives real ones\n");
   }
   const std::string beside =
-      report.replicas > 1 ? fmt::format("; on {} chips, runs in turn", report.replicas) : "";
+      report.replicas > 1 ? fmt::format("; {} copies, runs in turn", report.replicas) : "";
   fmt::print("partition          {} of {}, {} of each{}\n", count_of(report.stages, "stage"),
              count_of(report.chips_a_stage, "chip"), count_of(report.clusters, "cluster"), beside);
   for (const schedule::ShardReport& shard : report.shards) {
@@ -219,7 +238,7 @@ void print_layers(Machine& machine, const package::Package& package, HostProgram
   const Samples samples = load_samples(host.inputs(), {}, package.batch, 1, 1);
   const SimulationResult result = simulate(machine, package, host, samples);
   fmt::print("{}", format_table(layer_times(report, timeline, result.submitted.front(),
-                                            machine.card().description().clock_hz)));
+                                            machine.server().description().clock_hz)));
   fmt::print("run alone          {}\n", format_seconds(result.latency_seconds()));
 }
 
@@ -270,7 +289,7 @@ int compile_command(const Strings& arguments) {
                    .settings = compile.settings,
                    .mode = Mode::timing,
                    .timeline = compile.report ? &timeline : nullptr});
-  const schedule::Target target = make_target(compile.target, machine.card().description());
+  const schedule::Target target = make_target(compile.target, machine.server().description());
   const PlacedModel model = compile.model.place();
   std::optional<Samples> samples;
   if (!compile.reference.empty()) {

@@ -146,14 +146,14 @@ Report make_report(const RunOptions& run, const package::Package& package, const
     report.accuracy = top1_accuracy(result.outputs.front(), *labels, run.labels);
   }
   const StatRegistry& stats = machine.context().stats;
-  if (const double wrong = stats.sum("card.", ".pattern_mismatches"); wrong > 0) {
+  if (const double wrong = stats.sum("card", ".pattern_mismatches"); wrong > 0) {
     report.verdicts.push_back({"weight patterns", false,
                                fmt::format("{} instructions' weights do not have the pattern that "
                                            "their time was taken from",
                                            wrong)});
     report.pass = false;
   }
-  const CardDescription card = machine.card().description();
+  const ServerDescription card = machine.server().description();
   const auto elapsed_ps = static_cast<double>(now_ps() - result.load_ps);
   report.chips = utilisation(stats, card, elapsed_ps);
   report.roofline = roofline(stats, card, elapsed_ps, samples.samples);
@@ -266,7 +266,7 @@ int run_command(const Strings& arguments) {
                    .timeline = run.trace.empty() ? nullptr : &trace,
                    .limit_seconds = run.limit_seconds,
                    .threads = functional ? thread_count(run.threads) : 1});
-  check_target(package, machine.card().description());
+  check_target(package, machine.server().description());
   const SimulationResult result = simulate(machine, package, host, samples);
   const Report report = make_report(run, package, host, machine, samples, result, golden, labels);
   print(run, package, samples, result, report);

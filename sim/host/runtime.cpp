@@ -65,6 +65,35 @@ bool reads_input(const package::Shard& shard) {
   return false;
 }
 
+/// A segment of streams for chips that lie `chips` further than the shards say: what a stream puts
+/// into a base register leads to them.
+std::vector<std::uint8_t> moved(const package::Shard& shard, const package::Segment& segment,
+                                std::uint32_t chips) {
+  std::vector<std::uint8_t> bytes(segment.data.begin(), segment.data.end());
+  for (const package::Program* program : {&shard.init, &shard.run}) {
+    for (const package::Stream& stream : program->streams) {
+      if (stream.dram_offset < segment.dram_offset) continue;
+      const std::uint64_t begin = stream.dram_offset - segment.dram_offset;
+      if (begin >= bytes.size()) continue;  // it lies in another segment
+      for (std::size_t at = begin; at < begin + stream.bytes;) {
+        isa::Decoded decoded = isa::decode({bytes.data() + at, begin + stream.bytes - at});
+        if (decoded.status != isa::DecodeStatus::ok) break;  // the queue will say what is wrong
+        auto* base = std::get_if<isa::SetBase>(&decoded.instruction.operation);
+        constexpr std::uint32_t none = ~0U;
+        if (base != nullptr && !address::is_host(base->value) &&
+            address::chip_of(base->value, none) != none) {
+          base->value += std::uint64_t{chips} << address::chip_shift;
+          std::vector<std::uint8_t> encoded;
+          isa::encode(decoded.instruction, encoded);
+          std::ranges::copy(encoded, bytes.begin() + static_cast<std::ptrdiff_t>(at));
+        }
+        at += decoded.bytes;
+      }
+    }
+  }
+  return bytes;
+}
+
 std::string_view fault_text(std::uint32_t code) {
   switch (static_cast<FaultCode>(code)) {
     case FaultCode::bad_instruction:
@@ -176,7 +205,8 @@ void ChipRings::take_completions() {
 
 RuntimeParams::RuntimeParams(const Scope& scope)
     : ring_entries(scope, "ring_entries", 64, "", "entries of a ring, a power of two", {2, 4096}),
-      runs_in_flight(scope, "runs_in_flight", 8, "", "runs submitted ahead of the last that ended",
+      runs_in_flight(scope, "runs_in_flight", 8, "",
+                     "runs submitted ahead of the last that ended, for each copy of the program",
                      {1, 256}) {
   if ((ring_entries & (ring_entries - 1)) != 0) {
     throw ConfigError("{}.ring_entries: {} is not a power of two", scope.path(),
@@ -186,13 +216,18 @@ RuntimeParams::RuntimeParams(const Scope& scope)
 
 Runtime::Runtime(Host& host, const RuntimeParams& params, const package::Package& package,
                  Bytes dram_bytes, bool functional)
-    : host_(host), package_(package), functional_(functional), slots_(params.runs_in_flight) {
-  for (const package::Shard& shard : package.shards) {
-    for (std::uint32_t copy = 0; copy < package.replicas; ++copy) {
+    : host_(host),
+      package_(package),
+      functional_(functional),
+      slots_(std::size_t{params.runs_in_flight} * package.replicas) {
+  const auto each = static_cast<std::uint32_t>(package.shards.size());
+  for (std::uint32_t copy = 0; copy < package.replicas; ++copy) {
+    for (const package::Shard& shard : package.shards) {
       Part& part = parts_.emplace_back();
       part.shard = &shard;
+      part.moved = copy * each;
       part.reads_input = reads_input(shard);
-      part.rings = std::make_unique<ChipRings>(host, shard.chip + copy, params.ring_entries);
+      part.rings = std::make_unique<ChipRings>(host, shard.chip + part.moved, params.ring_entries);
       part.rings->explain = [this](std::uint32_t chip, const Completion& completion) {
         return explain(chip, completion);
       };
@@ -263,7 +298,14 @@ void Runtime::load_part(Part& part) {
     // In a timing run the weights' bytes are not needed, though the package may carry them.
     const bool contents =
         !segment.data.empty() && (functional_ || segment.kind == package::SegmentKind::stream);
-    const std::uint64_t from = contents ? host_.map(segment.data) : host_.reserve(segment.bytes);
+    std::uint64_t from = 0;
+    if (part.moved != 0 && segment.kind == package::SegmentKind::stream) {
+      const std::vector<std::uint8_t> bytes = moved(*part.shard, segment, part.moved);
+      from = host_.allocate(bytes.size());
+      std::ranges::copy(bytes, host_.at(from));
+    } else {
+      from = contents ? host_.map(segment.data) : host_.reserve(segment.bytes);
+    }
     part.rings->submit(reg::OP_COPY, {Host::bus_address(from), address::dram + segment.dram_offset,
                                       segment.bytes, 0});
   }
@@ -273,9 +315,9 @@ void Runtime::load_part(Part& part) {
 }
 
 std::pair<std::size_t, std::size_t> Runtime::parts_of(std::uint64_t run) const {
-  if (package_.replicas == 1) return {0, parts_.size()};
+  const std::size_t each = package_.shards.size();
   const std::size_t copy = run % package_.replicas;
-  return {copy, copy + 1};
+  return {copy * each, (copy + 1) * each};
 }
 
 std::uint8_t* Runtime::input_block(std::uint64_t run) {

@@ -92,7 +92,7 @@ class Runtime {
   std::uint8_t* input_block(std::uint64_t run);
   const std::uint8_t* output_block(std::uint64_t run);
 
-  /// Submits a run to all chips, or to the next of those that each run it all.
+  /// Submits a run to the chips of the next copy.
   void submit(std::uint64_t run);
   /// Waits until it has ended.
   void finish(std::uint64_t run);
@@ -104,9 +104,10 @@ class Runtime {
     std::uint64_t output = 0;
     std::vector<std::uint32_t> commands;  ///< by part
   };
-  /// One chip's part: of several shards one each, or of one shard the copy on each chip.
+  /// One chip's part of one copy of the program.
   struct Part {
     const package::Shard* shard = nullptr;
+    std::uint32_t moved = 0;  ///< chips from where the shard says
     bool reads_input = false;
     std::unique_ptr<ChipRings> rings;
   };
@@ -121,7 +122,7 @@ class Runtime {
   bool functional_;
   Bytes staged_bytes_ = 0;                  ///< of input copied ahead
   std::array<std::uint64_t, 2> staging_{};  ///< where to, in DRAM, for runs in turn
-  std::vector<Part> parts_;
+  std::vector<Part> parts_;                 ///< copy by copy
   std::vector<Slot> slots_;
 };
 

@@ -14,14 +14,14 @@ std::string format_joules(double joules) {
 
 }  // namespace
 
-CardEnergy card_energy(const StatRegistry& stats, const CardDescription& card, double elapsed_ps,
+CardEnergy card_energy(const StatRegistry& stats, const ServerDescription& card, double elapsed_ps,
                        std::uint64_t inferences) {
   CardEnergy energy{.seconds = elapsed_ps * 1e-12, .inferences = inferences};
   for (std::uint32_t chip = 0; chip < card.chips; ++chip) {
     auto& parts = energy.chips.emplace_back();
     for (const char* part :
          {"tensor", "vector", "sram", "dram", "noc", "pcie", "core", "static", "total"}) {
-      parts[part] = stats.value(fmt::format("card.chip{}.energy.{}", chip, part));
+      parts[part] = stats.value(fmt::format("{}.energy.{}", card.chip_paths[chip], part));
     }
     energy.total += parts.at("total");
   }

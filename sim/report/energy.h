@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "models/base/stats.h"
-#include "platform/card.h"
+#include "platform/server.h"
 
 namespace steppe::sim {
 
@@ -24,7 +24,7 @@ struct CardEnergy {
   }
 };
 
-CardEnergy card_energy(const StatRegistry& stats, const CardDescription& card, double elapsed_ps,
+CardEnergy card_energy(const StatRegistry& stats, const ServerDescription& card, double elapsed_ps,
                        std::uint64_t inferences);
 
 /// One line for people, and where most of it went.

@@ -8,10 +8,10 @@
 namespace steppe::sim {
 namespace {
 
-std::vector<std::string> queue_paths(const CardDescription& card) {
+std::vector<std::string> queue_paths(const ServerDescription& card) {
   std::vector<std::string> paths;
   for (std::uint32_t chip = 0; chip < card.chips; ++chip) {
-    const std::string path = fmt::format("card.chip{}", chip);
+    const std::string path = card.chip_paths[chip];
     for (std::uint32_t cluster = 0; cluster < card.clusters; ++cluster) {
       for (const char* unit : {"load", "store", "tensor", "vector"}) {
         paths.push_back(fmt::format("{}.cluster{}.{}.queue", path, cluster, unit));
@@ -32,7 +32,7 @@ std::vector<std::string> causes() {
 
 }  // namespace
 
-std::vector<QueueTime> queue_times(const StatRegistry& stats, const CardDescription& card,
+std::vector<QueueTime> queue_times(const StatRegistry& stats, const ServerDescription& card,
                                    double elapsed_ps) {
   std::vector<QueueTime> queues;
   for (const std::string& path : queue_paths(card)) {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "models/base/stats.h"
-#include "platform/card.h"
+#include "platform/server.h"
 
 namespace steppe::sim {
 
@@ -23,7 +23,7 @@ struct QueueTime {
   double unfinished = 0;  ///< in what had not ended at the end of the simulation
 };
 
-std::vector<QueueTime> queue_times(const StatRegistry& stats, const CardDescription& card,
+std::vector<QueueTime> queue_times(const StatRegistry& stats, const ServerDescription& card,
                                    double elapsed_ps);
 
 std::string format_table(const std::vector<QueueTime>& queues);

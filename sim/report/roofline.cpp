@@ -10,13 +10,13 @@ namespace steppe::sim {
 namespace {
 
 /// Work of a kind over what all clusters of a chip can do of it in a second.
-Demand of_units(const StatRegistry& stats, const CardDescription& card, std::uint32_t chip,
+Demand of_units(const StatRegistry& stats, const ServerDescription& card, std::uint32_t chip,
                 const char* unit, const char* work, const char* peak, double seconds) {
-  Demand demand{fmt::format("card.chip{}.{}", chip, unit)};
+  Demand demand{fmt::format("{}.{}", card.chip_paths[chip], unit)};
   double done = 0;
   double possible = 0;
   for (std::uint32_t cluster = 0; cluster < card.clusters; ++cluster) {
-    const std::string path = fmt::format("card.chip{}.cluster{}.{}.", chip, cluster, unit);
+    const std::string path = fmt::format("{}.cluster{}.{}.", card.chip_paths[chip], cluster, unit);
     done += stats.value(path + work);
     possible += stats.value(path + peak);
   }
@@ -26,7 +26,7 @@ Demand of_units(const StatRegistry& stats, const CardDescription& card, std::uin
 
 }  // namespace
 
-Roofline roofline(const StatRegistry& stats, const CardDescription& card, double elapsed_ps,
+Roofline roofline(const StatRegistry& stats, const ServerDescription& card, double elapsed_ps,
                   std::uint64_t samples) {
   const double seconds = elapsed_ps * 1e-12;
   Roofline result{.samples_per_second = static_cast<double>(samples) / seconds};
@@ -37,7 +37,7 @@ Roofline roofline(const StatRegistry& stats, const CardDescription& card, double
         of_units(stats, card, chip, "vector", "lane_ops", "peak_ops", seconds));
   }
   const std::string peak = ".peak_bandwidth";
-  for (const std::string& path : stats.paths("card.", peak)) {
+  for (const std::string& path : stats.paths("card", peak)) {
     const std::string resource = path.substr(0, path.size() - peak.size());
     const double share = stats.value(resource + ".bytes") / (stats.value(path) * seconds);
     result.demands.push_back({resource, share});

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "models/base/stats.h"
-#include "platform/card.h"
+#include "platform/server.h"
 
 namespace steppe::sim {
 
@@ -31,7 +31,7 @@ struct Roofline {
 
 /// Resources are the tensor engines and vector units of a chip, together, and every memory, port
 /// and link that counts bytes and states a peak bandwidth.
-Roofline roofline(const StatRegistry& stats, const CardDescription& card, double elapsed_ps,
+Roofline roofline(const StatRegistry& stats, const ServerDescription& card, double elapsed_ps,
                   std::uint64_t samples);
 
 std::string format_line(const Roofline& roofline);

@@ -25,9 +25,9 @@ constexpr std::array causes{
     Cause{"idle", "no work"},
 };
 
-ChipUtilisation of_chip(const StatRegistry& stats, const CardDescription& card, std::uint32_t chip,
-                        double elapsed) {
-  const std::string path = fmt::format("card.chip{}", chip);
+ChipUtilisation of_chip(const StatRegistry& stats, const ServerDescription& card,
+                        std::uint32_t chip, double elapsed) {
+  const std::string path = card.chip_paths[chip];
   const auto mean = [&](const std::string& queue, const std::string& stat) {
     double sum = 0;
     for (std::uint32_t cluster = 0; cluster < card.clusters; ++cluster) {
@@ -44,10 +44,13 @@ ChipUtilisation of_chip(const StatRegistry& stats, const CardDescription& card, 
   is.dram = share(path + ".dram.busy");
   for (const char* direction : {"upstream", "downstream"}) {
     is.link = std::max(is.link, share(fmt::format("{}.pcie.{}.busy", path, direction)));
-    for (std::uint32_t other = 0; card.direct_links && other < card.chips; ++other) {
-      if (other == chip) continue;
-      is.link = std::max(is.link, share(fmt::format("card.link{}{}.{}.busy", std::min(chip, other),
-                                                    std::max(chip, other), direction)));
+    const std::string of_card = path.substr(0, path.rfind('.'));
+    const std::uint32_t own = chip % card.chips_of_card;
+    for (std::uint32_t other = 0; card.direct_links && other < card.chips_of_card; ++other) {
+      if (other == own) continue;
+      is.link =
+          std::max(is.link, share(fmt::format("{}.link{}{}.{}.busy", of_card, std::min(own, other),
+                                              std::max(own, other), direction)));
     }
   }
   for (const Cause& cause : causes) {
@@ -62,7 +65,7 @@ ChipUtilisation of_chip(const StatRegistry& stats, const CardDescription& card, 
 
 }  // namespace
 
-std::vector<ChipUtilisation> utilisation(const StatRegistry& stats, const CardDescription& card,
+std::vector<ChipUtilisation> utilisation(const StatRegistry& stats, const ServerDescription& card,
                                          double elapsed_ps) {
   std::vector<ChipUtilisation> chips;
   for (std::uint32_t chip = 0; chip < card.chips; ++chip) {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "models/base/stats.h"
-#include "platform/card.h"
+#include "platform/server.h"
 
 namespace steppe::sim {
 
@@ -22,7 +22,7 @@ struct ChipUtilisation {
   double stall_share = 0;
 };
 
-std::vector<ChipUtilisation> utilisation(const StatRegistry& stats, const CardDescription& card,
+std::vector<ChipUtilisation> utilisation(const StatRegistry& stats, const ServerDescription& card,
                                          double elapsed_ps);
 
 /// The table that people read.

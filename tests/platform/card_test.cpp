@@ -165,12 +165,12 @@ TEST_CASE("a deadlock names who waits for whom") {
                        {vector0, "sync wait 1*2 tag 8\nsync signal 2 tag 8\nend\n"},
                        {receive, "sync wait 30\nend\n"}});
     host.load_program(1, 1, {{send, "sync wait 9\nnotify dst=b5+0x78 value=1\nend\n"}});
-    bench.card->chips()[1]->link_send_queue.base[5] = address::on_chip(0, address::semaphores);
+    bench.server->chips()[1]->link_send_queue.base[5] = address::on_chip(0, address::semaphores);
     host.submit(0, reg::OP_RUN, {1, 0, 0});
     host.submit(1, reg::OP_RUN, {1, 0, 0});
     sc_core::wait(100, sc_core::SC_US);
   });
-  CHECK(bench.card->deadlock_report() ==
+  CHECK(bench.server->deadlock_report() ==
         "card.chip1.link_send.queue waits at offset 0x0 for 1 token(s) of semaphore 9, which holds "
         "0\n"
         "  nothing that is left to run signals it\n"
@@ -191,5 +191,5 @@ TEST_CASE("nobody waits: the report says so") {
   CardBench bench("s4");
   bench.build();
   bench.host->run([&] { bench.host->start(0); });
-  CHECK(bench.card->deadlock_report() == "no queue waits for a semaphore\n");
+  CHECK(bench.server->deadlock_report() == "no queue waits for a semaphore\n");
 }

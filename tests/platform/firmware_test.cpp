@@ -136,11 +136,11 @@ TEST_CASE("a fault ends the run on all queues, is reported, and the next run is 
     CHECK(fault.fault_address == 0x1'0000'0000);
     CHECK(host.read(0, reg::QUEUES_RUNNING) == 0);
     // What the copy signalled while it was stopped is gone.
-    CHECK(bench.card->chips()[0]->semaphores.tokens(5) == 0);
+    CHECK(bench.server->chips()[0]->semaphores.tokens(5) == 0);
     const Completion good = host.command(0, reg::OP_RUN, {1, 0, 0});
     CHECK(good.status == reg::STATUS_OK);
     CHECK(good.fault_code == 0);
-    CHECK(bench.card->chips()[0]->semaphores.tokens(5) == 0);
+    CHECK(bench.server->chips()[0]->semaphores.tokens(5) == 0);
   });
 }
 

@@ -30,7 +30,7 @@ void check_preset(const std::string& name, std::uint32_t chips, bool direct_link
   }
   bench.build();
   CHECK_NOTHROW(bench.config.check_all_used(parameter_paths(bench.context)));
-  const CardDescription card = bench.card->description();
+  const ServerDescription card = bench.server->description();
   CHECK(card.chips == chips);
   CHECK(card.direct_links == direct_links);
   CHECK(card.clusters == 4);

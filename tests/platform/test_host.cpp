@@ -11,12 +11,11 @@ namespace steppe::test {
 
 namespace reg = control;
 
-TestHost::TestHost(sc_core::sc_module_name name, Card& card)
+TestHost::TestHost(sc_core::sc_module_name name, Server& server)
     : sc_module(name), memory_(4 << 20, 0) {
   socket.register_b_transport(this, &TestHost::b_transport);
   socket.register_get_direct_mem_ptr(this, &TestHost::get_direct_mem_ptr);
-  card.to_host.bind(socket);
-  mmio.socket.bind(card.from_host);
+  server.bind(socket, mmio.socket);
 }
 
 void TestHost::b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) {

@@ -15,7 +15,7 @@
 #include "models/control/registers.h"
 #include "models/fabric/memory_port.h"
 #include "models/fabric/transport.h"
-#include "platform/card.h"
+#include "platform/server.h"
 #include "platform/preset.h"
 
 namespace steppe::test {
@@ -41,7 +41,7 @@ class TestHost : public sc_core::sc_module {
   MemoryPort mmio{"mmio"};
   tlm_utils::simple_target_socket<TestHost> socket{"socket"};
 
-  TestHost(sc_core::sc_module_name name, Card& card);
+  TestHost(sc_core::sc_module_name name, Server& server);
 
   static constexpr std::uint32_t ring_entries = 4;
   /// Addresses from here on can be reserved and hold nothing, like the weights of a timing run.
@@ -90,15 +90,15 @@ class TestHost : public sc_core::sc_module {
   static constexpr std::uint64_t messages_at = 0x100;  ///< 4 bytes a chip
 
   std::vector<std::uint8_t> memory_;
-  std::array<ChipState, 4> chips_;
+  std::array<ChipState, 8> chips_;
 };
 
-/// A card by a preset with a host on it. Several of different names can share a simulation.
+/// A server by a preset with a host on it. Several of different names can share a simulation.
 struct CardBench {
   std::string name;
   Config config;
   SimContext context;
-  std::unique_ptr<Card> card;
+  std::unique_ptr<Server> server;
   std::unique_ptr<TestHost> host;
 
   explicit CardBench(const std::string& preset, Mode mode = Mode::functional,
@@ -107,8 +107,8 @@ struct CardBench {
     load_preset(preset, config);
   }
   void build() {
-    card = std::make_unique<Card>(name.c_str(), Scope(context, "card"));
-    host = std::make_unique<TestHost>((name + "_host").c_str(), *card);
+    server = std::make_unique<Server>(name.c_str(), Scope(context, ""));
+    host = std::make_unique<TestHost>((name + "_host").c_str(), *server);
   }
   [[nodiscard]] double stat(const std::string& path) const { return context.stats.value(path); }
 };

@@ -121,7 +121,8 @@ struct Package {
   Target target;
   bool timing_only = false;  ///< weights and constants are absent
   std::uint32_t batch = 1;   ///< samples in one run
-  /// A run needs what the run before it left in DRAM: one step of a sequence after another.
+  /// A run needs what the run before it, on the same copy, left in DRAM: one step of a sequence
+  /// after another.
   bool stateful = false;
   std::vector<Port> inputs;
   std::vector<Port> outputs;
@@ -129,8 +130,9 @@ struct Package {
   Bytes output_block_bytes = 0;
   std::uint64_t dense_macs = 0;      ///< of one run
   std::uint64_t effective_macs = 0;  ///< that sparsity leaves
-  /// Chips, from the shard's on, that each run the whole program, runs in turn: more than 1 only
-  /// where there is one shard.
+  /// So many copies of the program, each on as many chips as there are shards, side by side from
+  /// the first shard's chip on; they take the runs in turn, and each has states of its own. Only
+  /// SetBase names other chips in a program of which there are several copies: its value is moved.
   std::uint32_t replicas = 1;
   std::vector<Shard> shards;    ///< none where the host does everything
   std::vector<HostShard> host;  ///< none, or one of each phase

@@ -62,19 +62,7 @@ class Validator {
   void run() const {
     check_target();
     require(package_.batch >= 1, "batch", "is 0; a run takes at least 1 sample");
-    require(package_.replicas >= 1, "replicas", "is 0; at least one chip runs the program");
-    require(package_.replicas == 1 || package_.shards.size() == 1, "replicas",
-            "is {} with {} shards; a program of one chip alone can be on several",
-            package_.replicas, package_.shards.size());
-    require(package_.replicas == 1 || !package_.stateful, "replicas",
-            "is {}, but each run needs what the one before left on its chip", package_.replicas);
-    require(package_.replicas <= package_.target.chips, "replicas", "is {} of {} chips",
-            package_.replicas, package_.target.chips);
-    if (package_.replicas > 1) {
-      const std::uint32_t first = package_.shards.front().chip;
-      require(first + package_.replicas <= package_.target.chips, "replicas",
-              "from chip {} on reach beyond the {} chips", first, package_.target.chips);
-    }
+    check_replicas();
     require(package_.effective_macs <= package_.dense_macs, "effective_macs",
             "{} is more than dense_macs, {}", package_.effective_macs, package_.dense_macs);
     check_ports(package_.inputs, package_.input_block_bytes, "input");
@@ -127,6 +115,22 @@ class Validator {
             target.sram_bytes, address::sram_window);
     require(target.dram_bytes <= max_dram_bytes, "target.dram_bytes", "{}; at most {}",
             target.dram_bytes, max_dram_bytes);
+  }
+
+  void check_replicas() const {
+    const std::uint64_t copies = package_.replicas;
+    require(copies >= 1, "replicas", "is 0; there is at least one copy of the program");
+    if (copies == 1) return;
+    require(!package_.shards.empty(), "replicas", "is {} of a program without shards", copies);
+    std::set<std::uint32_t> chips;
+    for (const Shard& shard : package_.shards) chips.insert(shard.chip);
+    const std::uint64_t first = *chips.begin();
+    const std::uint64_t each = package_.shards.size();
+    require(*chips.rbegin() - first < each, "replicas",
+            "is {}, but the chips of the shards do not follow each other", copies);
+    require(first + copies * each <= package_.target.chips, "replicas",
+            "{} copies on {} chips each, from chip {} on, reach beyond the {} chips", copies, each,
+            first, package_.target.chips);
   }
 
   void check_host() const {

@@ -139,10 +139,10 @@ LayerBound layer_bound(const net::Net& network, const net::Layer& layer, const T
   return bound;
 }
 
-double transfer_seconds(const net::Shape& shape, Bytes bytes, const Target& target) {
+double transfer_seconds(const net::Shape& shape, Bytes bytes, const Target& target,
+                        const Way& way) {
   const double copies = rows_in_parallel(shape, target);
-  return (copies + 2) * (target.peer_latency + copy_seconds) +
-         static_cast<double>(bytes) / target.peer_bandwidth;
+  return (copies + 2) * (way.latency + copy_seconds) + static_cast<double>(bytes) / way.bandwidth;
 }
 
 }  // namespace steppe::schedule

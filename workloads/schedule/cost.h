@@ -32,6 +32,6 @@ LayerBound layer_bound(const net::Net& network, const net::Layer& layer, const T
 
 /// Seconds that it takes a chip to send a tensor to another one: a copy from each cluster that has
 /// rows of it, one after the other, and the notes that it is there and was taken.
-double transfer_seconds(const net::Shape& shape, Bytes bytes, const Target& target);
+double transfer_seconds(const net::Shape& shape, Bytes bytes, const Target& target, const Way& way);
 
 }  // namespace steppe::schedule

@@ -19,7 +19,8 @@ namespace {
 constexpr double never = std::numeric_limits<double>::infinity();
 
 /// To hand over what layers before the cut make and layers behind it read.
-double crossing_seconds(const net::Net& network, std::uint32_t cut, const Target& target) {
+double crossing_seconds(const net::Net& network, std::uint32_t cut, const Target& target,
+                        const Way& way) {
   std::vector<bool> made(network.tensors.size());
   std::vector<bool> counted(network.tensors.size());
   double seconds = 0;
@@ -31,7 +32,7 @@ double crossing_seconds(const net::Net& network, std::uint32_t cut, const Target
     for (const net::TensorId in : net::inputs_of(network.layers[i])) {
       const net::Tensor& tensor = network.tensor(in);
       if (made[in] && !counted[in] && !tensor.resident_in_dram) {
-        seconds += transfer_seconds(tensor.shape, tensor.bytes(), target);
+        seconds += transfer_seconds(tensor.shape, tensor.bytes(), target, way);
       }
       counted[in] = true;
     }
@@ -83,20 +84,14 @@ bool sums_in_parts(const net::Conv& conv) {
 class Costs {
  public:
   /// Cuts what is worth it, or `always` what can be cut.
-  Costs(const net::Net& network, const Target& target, std::uint32_t width, std::uint32_t stages,
+  Costs(const net::Net& network, const Target& target, std::uint32_t width, bool streamed,
         bool always)
       : network_(network),
         target_(target),
         width_(width),
         always_(always),
+        streamed_(streamed),
         readers_(find_readers(network)) {
-    Bytes all_weights = 0;
-    for (const net::Layer& layer : network.layers) {
-      if (const auto* conv = std::get_if<net::Conv>(&layer.op)) {
-        all_weights += weight_bytes(network, *conv);
-      }
-    }
-    streamed_ = all_weights > std::uint64_t{stages} * width * target.sram_bytes;
     const auto count = static_cast<std::uint32_t>(network.layers.size());
     cuts.assign(count, Cut::none);
     seconds.resize(count);
@@ -135,9 +130,16 @@ class Costs {
     return exchange(out, out.shape.elements() * sizeof(float)) +
            3.0 * static_cast<double>(out.shape.elements() * (width_ - 1)) / lanes;
   }
-  /// Every chip sends `bytes` of a tensor to every other one.
+  /// Every chip sends `bytes` of a tensor to every other one. A card's chips share its link to
+  /// other cards.
   [[nodiscard]] double exchange(const net::Tensor& tensor, Bytes bytes) const {
-    return (width_ - 1) * transfer_seconds(tensor.shape, bytes, target_);
+    const std::uint32_t of_card = target_.chips_of_card;
+    const std::uint32_t near =
+        of_card == 0 || of_card % width_ == 0 ? width_ : std::min(width_, of_card);
+    const Way shared{.bandwidth = std::min(target_.peer.bandwidth, target_.across.bandwidth / near),
+                     .latency = target_.across.latency};
+    return (near - 1) * transfer_seconds(tensor.shape, bytes, target_, target_.peer) +
+           (width_ - near) * transfer_seconds(tensor.shape, bytes, target_, shared);
   }
   [[nodiscard]] double copying(Bytes bytes) const {
     return static_cast<double>(bytes) / (target_.permute_bytes * target_.clock_hz);
@@ -183,7 +185,7 @@ class Costs {
   const Target& target_;
   std::uint32_t width_;
   bool always_;
-  bool streamed_ = false;
+  bool streamed_;
   std::vector<std::vector<std::uint32_t>> readers_;
 };
 
@@ -208,60 +210,122 @@ bool has_states(const net::Net& network) {
                              [](const net::Tensor& tensor) { return tensor.resident_in_dram; });
 }
 
-/// So many stages of `width` chips each that the slowest is as fast as can be; empty where the
-/// layers cannot be cut so often, or weights and states do not fit the chips' DRAM.
-std::optional<PartitionPlan> cut_stages(const net::Net& network, const Target& target,
-                                        std::uint32_t width, std::uint32_t stages, bool always) {
-  const auto count = static_cast<std::uint32_t>(network.layers.size());
-  const Costs costs(network, target, width, stages, always);
-  const std::vector<Bytes> states = state_bytes(network);
-
-  std::vector<double> until(count + 1);  // seconds of the layers before i
-  std::vector<Bytes> held(count + 1);    // bytes that the layers before i keep in a chip's DRAM
-  std::vector<double> cut(count + 1);    // seconds to hand over what crosses before i
-  for (std::uint32_t i = 0; i < count; ++i) {
-    until[i + 1] = until[i] + costs.seconds[i];
-    held[i + 1] = held[i] + costs.dram_bytes(i) + states[i];
-    if (stages > 1) cut[i] = crossing_seconds(network, i, target);
-  }
-  const auto stage_seconds = [&](std::uint32_t begin, std::uint32_t end) {
-    if (held[end] - held[begin] > target.dram_bytes) return never;
-    return until[end] - until[begin] + cut[begin] + cut[end];
-  };
-
-  // best[s][i]: the smallest slowest stage when s stages run the layers before i.
-  std::vector<std::vector<double>> best(stages + 1, std::vector<double>(count + 1, never));
-  std::vector<std::vector<std::uint32_t>> from(stages + 1, std::vector<std::uint32_t>(count + 1));
-  best[0][0] = 0;
-  const std::vector<bool> forbidden = parts_a_pair(network, costs.cuts);
-  for (std::uint32_t s = 1; s <= stages; ++s) {
-    for (std::uint32_t end = s; end <= count; ++end) {
-      if (forbidden[end]) continue;
-      for (std::uint32_t begin = s - 1; begin < end; ++begin) {
-        const double slowest = std::max(best[s - 1][begin], stage_seconds(begin, end));
-        if (slowest < best[s][end]) {
-          best[s][end] = slowest;
-          from[s][end] = begin;
-        }
+/// The network cut into stages of `width` chips each, so that the slowest stage is as fast as can
+/// be.
+class Stages {
+ public:
+  /// `most` stages and fewer. `streamed`: weights do not stay in SRAM.
+  Stages(const net::Net& network, const Target& target, std::uint32_t width, std::uint32_t most,
+         bool streamed, bool always)
+      : network_(network),
+        target_(target),
+        width_(width),
+        costs_(network, target, width, streamed, always),
+        count_(static_cast<std::uint32_t>(network.layers.size())),
+        until_(count_ + 1),
+        held_(count_ + 1),
+        near_(count_ + 1),
+        far_(count_ + 1) {
+    const std::vector<Bytes> states = state_bytes(network);
+    for (std::uint32_t i = 0; i < count_; ++i) {
+      until_[i + 1] = until_[i] + costs_.seconds[i];
+      held_[i + 1] = held_[i] + costs_.dram_bytes(i) + states[i];
+      if (most == 1) continue;
+      near_[i] = crossing_seconds(network, i, target, target.peer);
+      far_[i] = crossing_seconds(network, i, target, target.across);
+    }
+    // best_[s][i]: the smallest slowest stage when s stages run the layers before i.
+    best_.assign(most + 1, std::vector<double>(count_ + 1, never));
+    from_.assign(most + 1, std::vector<std::uint32_t>(count_ + 1));
+    best_[0][0] = 0;
+    const std::vector<bool> forbidden = parts_a_pair(network, costs_.cuts);
+    for (std::uint32_t s = 1; s <= most; ++s) {
+      for (std::uint32_t end = s; end <= count_; ++end) {
+        if (!forbidden[end]) find_best(s, end);
       }
     }
   }
-  if (best[stages][count] == never) return {};
-  PartitionPlan plan{.width = width,
-                     .clusters = target.clusters,
-                     .stages = std::vector<Stage>(stages),
-                     .cuts = costs.cuts};
-  std::uint32_t end = count;
-  for (std::uint32_t s = stages; s > 0; --s) {
-    const std::uint32_t begin = from[s][end];
-    plan.stages[s - 1] = {begin, end, (s - 1) * width, stage_seconds(begin, end)};
-    end = begin;
+
+  /// Empty where the layers cannot be cut so often, or weights and states do not fit the chips'
+  /// DRAM.
+  [[nodiscard]] std::optional<PartitionPlan> plan(std::uint32_t stages) const {
+    if (best_[stages][count_] == never) return {};
+    PartitionPlan plan{.width = width_,
+                       .clusters = target_.clusters,
+                       .stages = std::vector<Stage>(stages),
+                       .cuts = costs_.cuts};
+    std::uint32_t end = count_;
+    for (std::uint32_t s = stages; s > 0; --s) {
+      const std::uint32_t begin = from_[s][end];
+      plan.stages[s - 1] = {begin, end, (s - 1) * width_, seconds(s, begin, end)};
+      end = begin;
+    }
+    const bool in_turn = has_states(network_);  // a run waits for the one before
+    for (const Stage& stage : plan.stages) {
+      plan.seconds = in_turn ? plan.seconds + stage.seconds : std::max(plan.seconds, stage.seconds);
+    }
+    return plan;
   }
-  for (const Stage& stage : plan.stages) {
-    plan.seconds =
-        has_states(network) ? plan.seconds + stage.seconds : std::max(plan.seconds, stage.seconds);
+
+ private:
+  /// To hand over in front of a layer, which is the first of stage `s`, counted from 0.
+  [[nodiscard]] double cut(std::uint32_t s, std::uint32_t layer) const {
+    const bool next_card = target_.chips_of_card != 0 && s * width_ % target_.chips_of_card == 0;
+    return (next_card ? far_ : near_)[layer];
   }
-  return plan;
+  /// Of the s-th stage, counted from 1.
+  [[nodiscard]] double seconds(std::uint32_t s, std::uint32_t begin, std::uint32_t end) const {
+    if (held_[end] - held_[begin] > target_.dram_bytes) return never;
+    return until_[end] - until_[begin] + cut(s - 1, begin) + cut(s, end);
+  }
+  void find_best(std::uint32_t s, std::uint32_t end) {
+    for (std::uint32_t begin = s - 1; begin < end; ++begin) {
+      if (best_[s - 1][begin] >= best_[s][end]) continue;
+      const double slowest = std::max(best_[s - 1][begin], seconds(s, begin, end));
+      if (slowest >= best_[s][end]) continue;
+      best_[s][end] = slowest;
+      from_[s][end] = begin;
+    }
+  }
+
+  const net::Net& network_;
+  const Target& target_;
+  std::uint32_t width_;
+  Costs costs_;
+  std::uint32_t count_;
+  std::vector<double> until_;       ///< seconds of the layers before i
+  std::vector<Bytes> held_;         ///< bytes that the layers before i keep in a chip's DRAM
+  std::vector<double> near_, far_;  ///< seconds to hand over what crosses before i
+  std::vector<std::vector<double>> best_;
+  std::vector<std::vector<std::uint32_t>> from_;
+};
+
+Bytes all_weight_bytes(const net::Net& network) {
+  Bytes bytes = 0;
+  for (const net::Layer& layer : network.layers) {
+    if (const auto* conv = std::get_if<net::Conv>(&layer.op)) bytes += weight_bytes(network, *conv);
+  }
+  return bytes;
+}
+
+/// Plans of up to `most` stages, those of the most first.
+std::vector<PartitionPlan> plans_of(const net::Net& network, const Target& target,
+                                    std::uint32_t width, std::uint32_t most, bool always) {
+  // With so many stages all weights stay in SRAM.
+  const auto enough = std::max<Bytes>(
+      1, ceil_div<Bytes>(all_weight_bytes(network), std::uint64_t{width} * target.sram_bytes));
+  std::vector<PartitionPlan> plans;
+  const auto add = [&](bool streamed, Bytes first, Bytes last) {
+    if (first > last) return;
+    const Stages stages(network, target, width, static_cast<std::uint32_t>(last), streamed, always);
+    for (Bytes count = last; count >= first; --count) {
+      auto plan = stages.plan(static_cast<std::uint32_t>(count));
+      if (plan) plans.push_back(std::move(*plan));
+    }
+  };
+  add(false, enough, most);
+  add(true, 1, std::min<Bytes>(most, enough - 1));
+  return plans;
 }
 
 /// 1, 2, 4, … and all clusters, or those asked for.
@@ -286,16 +350,35 @@ std::vector<std::uint32_t> widths(const Target& target, const Partition& wanted)
   return result;
 }
 
+/// Copies of the program.
+std::vector<std::uint32_t> copy_counts(const net::Net& network, const Target& target,
+                                       const Partition& wanted) {
+  if (wanted.kind == Partition::Kind::data) return {target.chips};
+  if (wanted.copies != 0) return {wanted.copies};
+  if (wanted.kind != Partition::Kind::automatic || has_states(network)) return {1};
+  std::vector<std::uint32_t> counts;
+  const std::uint32_t of_card = target.chips_of_card == 0 ? target.chips : target.chips_of_card;
+  for (std::uint32_t copies = 1; copies <= target.chips; ++copies) {
+    const std::uint32_t each = target.chips / copies;
+    // Copies on some chips of a card, or on some cards.
+    const bool apart = of_card % each == 0 || each % of_card == 0;
+    if (target.chips % copies == 0 && apart) counts.push_back(copies);
+  }
+  return counts;
+}
+
 /// Throws for what no network could be parted into.
-void check_wanted(const net::Net& network, const Target& target, const Partition& wanted) {
-  if (wanted.kind == Partition::Kind::mixed && (wanted.width == 0 || wanted.width > target.chips)) {
-    throw ConfigError("--partition mixed:{}: the card has {} chips", wanted.width, target.chips);
+void check_wanted(const Target& target, const Partition& wanted) {
+  if (wanted.copies > target.chips) {
+    throw ConfigError("--copies {}: the target has {} chips", wanted.copies, target.chips);
+  }
+  const std::uint32_t chips = target.chips / std::max(wanted.copies, 1U);
+  if (wanted.kind == Partition::Kind::mixed && (wanted.width == 0 || wanted.width > chips)) {
+    throw ConfigError("--partition mixed:{}: there are {} chips{}", wanted.width, chips,
+                      wanted.copies > 1 ? " for each copy" : "");
   }
   if (wanted.clusters > target.clusters) {
     throw ConfigError("--clusters {}: a chip has {}", wanted.clusters, target.clusters);
-  }
-  if (wanted.kind == Partition::Kind::data && has_states(network)) {
-    throw ModelError("each run needs what the one before left: chips cannot take runs in turn");
   }
 }
 
@@ -311,34 +394,31 @@ ChannelRange channels_of(std::uint32_t channels, std::uint32_t part, std::uint32
 
 std::vector<PartitionPlan> partition(const net::Net& network, const Target& target,
                                      const Partition& wanted) {
-  using Kind = Partition::Kind;
-  check_wanted(network, target, wanted);
-  const bool automatic = wanted.kind == Kind::automatic;
-  const bool may_copy = wanted.kind == Kind::data || (automatic && !has_states(network));
+  check_wanted(target, wanted);
+  const bool automatic = wanted.kind == Partition::Kind::automatic;
   const auto count = static_cast<std::uint32_t>(network.layers.size());
+  if (count == 0) throw ModelError("network '{}' has no layers", network.name);
   std::vector<PartitionPlan> plans;
-  for (const std::uint32_t width : widths(target, wanted)) {
-    const std::uint32_t most =
-        wanted.kind == Kind::data ? 1 : std::min(target.chips / width, count);
-    for (const std::uint32_t clusters : cluster_counts(target, wanted)) {
-      Target part = target;
-      part.clusters = clusters;
-      for (std::uint32_t stages = most; stages > 0; --stages) {
-        std::optional<PartitionPlan> plan = cut_stages(network, part, width, stages, !automatic);
-        if (!plan) continue;
-        if (may_copy && width * stages == 1) {  // what one chip does, the others can do beside it
-          plan->replicas = target.chips;
-          plan->seconds /= target.chips;
+  const std::vector<std::uint32_t> copies = copy_counts(network, target, wanted);
+  for (const std::uint32_t replicas : copies) {
+    Target part = target;
+    part.chips = target.chips / replicas;
+    for (const std::uint32_t width : widths(part, wanted)) {
+      const std::uint32_t most = std::min(part.chips / width, count);
+      for (const std::uint32_t clusters : cluster_counts(target, wanted)) {
+        part.clusters = clusters;
+        for (PartitionPlan& plan : plans_of(network, part, width, most, !automatic)) {
+          plan.replicas = replicas;
+          plan.seconds /= replicas;
+          plans.push_back(std::move(plan));
+          if (!automatic) break;  // as many stages as can be
         }
-        plans.push_back(std::move(*plan));
-        if (!automatic) break;  // as many stages as can be
       }
     }
   }
-  if (count == 0) throw ModelError("network '{}' has no layers", network.name);
   if (plans.empty()) {
     throw ModelError("weights and states do not fit the DRAM of the chips, {} of {} bytes each",
-                     wanted.kind == Kind::data ? 1 : target.chips, target.dram_bytes);
+                     target.chips / copies.back(), target.dram_bytes);
   }
   std::ranges::stable_sort(plans, {}, &PartitionPlan::seconds);
   return plans;

@@ -29,10 +29,11 @@ struct Stage {
 struct PartitionPlan {
   std::uint32_t width = 1;     ///< chips of a stage
   std::uint32_t clusters = 1;  ///< of each chip, that take part
-  std::uint32_t replicas = 1;  ///< chips that each do it all, runs in turn
+  std::uint32_t replicas = 1;  ///< copies of it all side by side, runs in turn
   std::vector<Stage> stages;
   std::vector<Cut> cuts;  ///< by layer
-  double seconds = 0;     ///< from run to run: the slowest stage; with states, all of them
+  /// From run to run: the slowest stage; with states, all of them; of the copies together.
+  double seconds = 0;
 };
 
 /// Output channels that chip `part` of `parts` does of `channels`: whole blocks of 32, so that the
@@ -44,8 +45,9 @@ struct ChannelRange {
 };
 ChannelRange channels_of(std::uint32_t channels, std::uint32_t part, std::uint32_t parts);
 
-/// The plans that `wanted` allows, by chips a stage, stages (as many as can be, unless automatic),
-/// and clusters that take part; those first that take least from run to run by the cost model.
+/// The plans that `wanted` allows, by copies, chips a stage, stages (as many as can be, unless
+/// automatic), and clusters that take part; those first that take least from run to run by the
+/// cost model.
 /// Throws ModelError where weights and states do not fit the chips' DRAM.
 std::vector<PartitionPlan> partition(const net::Net& network, const Target& target,
                                      const Partition& wanted);

@@ -12,6 +12,12 @@
 /// From a quantised network to the streams of a card.
 namespace steppe::schedule {
 
+/// From one chip to another.
+struct Way {
+  double bandwidth = 0;  ///< bytes per second
+  double latency = 0;    ///< seconds one way
+};
+
 /// The machine to compile for, as far as a schedule depends on it.
 struct Target {
   std::string platform;
@@ -28,8 +34,9 @@ struct Target {
   double special_lanes = 32;     ///< special functions a cycle
   double permute_bytes = 64;     ///< a cycle
   double dram_bandwidth = 82e9;  ///< bytes per second, of one chip
-  double peer_bandwidth = 12e9;  ///< from chip to chip
-  double peer_latency = 600e-9;  ///< likewise, seconds one way
+  Way peer{.bandwidth = 12e9, .latency = 600e-9};    ///< from chip to chip of a card
+  std::uint32_t chips_of_card = 0;                   ///< 0: one card has all
+  Way across{.bandwidth = 12e9, .latency = 1.3e-6};  ///< from chip to chip of another card
 };
 
 /// How the chips share the work.
@@ -39,11 +46,14 @@ struct Partition {
     pipeline,   ///< layers in a row on each chip
     tensor,     ///< all chips take part in each layer
     mixed,      ///< stages of `width` chips, which take part in each layer of theirs
-    data,       ///< the whole network on each chip, runs in turn
+    data,       ///< a copy of it all on each chip
   };
   Kind kind = Kind::automatic;
   std::uint32_t width = 1;
   std::uint32_t clusters = 0;  ///< of each chip, that take part; 0: by the cost model
+  /// Copies of the program that take the runs in turn, each with its own states; 0: by the cost
+  /// model, 1 where there are states.
+  std::uint32_t copies = 0;
 };
 /// "auto", "pipeline", "tensor", "data" or "mixed:N"; throws ConfigError for anything else.
 Partition parse_partition(const std::string& text);
@@ -74,7 +84,7 @@ struct LayerReport {
 struct Report {
   std::size_t stages = 0;
   std::uint32_t chips_a_stage = 1;
-  std::uint32_t replicas = 1;  ///< chips that each run it all, runs in turn
+  std::uint32_t replicas = 1;  ///< copies of the program
   std::uint32_t clusters = 1;  ///< of each chip, that take part
   std::vector<ShardReport> shards;
   std::vector<LayerReport> layers;  ///< of `network`

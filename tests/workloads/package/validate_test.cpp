@@ -47,13 +47,14 @@ TEST_CASE("mistakes of the head are named") {
       {"target.dram_bytes", [](Package& p) { p.target.dram_bytes = huge; }},
       {"batch", [](Package& p) { p.batch = 0; }},
       {"replicas", [](Package& p) { p.replicas = 0; }},
-      {"replicas", [](Package& p) { p.replicas = 2; }},  // two shards
+      {"replicas", [](Package& p) { p.replicas = p.target.chips / 2 + 1; }},  // of two chips
       {"replicas", [](Package& p) { p.shards.resize(1), p.channels.clear(), p.replicas = 200; }},
       {"replicas",
-       [](Package& p) {
-         p.shards.resize(1), p.channels.clear();
+       [](Package& p) {  // a chip between the shards'
+         p.target.chips = 6;
+         p.channels.clear();
+         p.shards.back().chip = p.shards.front().chip + 2;
          p.replicas = 2;
-         p.stateful = true;
        }},
       {"effective_macs", [](Package& p) { p.effective_macs = p.dense_macs + 1; }},
       {"outputs", [](Package& p) { p.outputs.clear(); }},
