@@ -30,15 +30,34 @@ void damp(Columns& moments) {
   moments.diagonal().array() += mean > 0 ? damping * mean : 1.0F;
 }
 
+/// Makes an upper triangular matrix its inverse: of [A B; 0 C] it is [A^-1, -A^-1 B C^-1; 0 C^-1].
+void invert_upper(Eigen::Ref<Columns> matrix) {
+  constexpr Index small = 64;
+  const Index size = matrix.rows();
+  if (size <= small) {
+    const Columns upper = matrix.triangularView<Eigen::Upper>();
+    matrix = upper.triangularView<Eigen::Upper>().solve(Columns::Identity(size, size));
+    return;
+  }
+  const Index half = size / 2;
+  auto a = matrix.topLeftCorner(half, half);
+  auto b = matrix.topRightCorner(half, size - half);
+  auto c = matrix.bottomRightCorner(size - half, size - half);
+  invert_upper(a);
+  invert_upper(c);
+  const Columns left = a.triangularView<Eigen::Upper>() * b;
+  b.noalias() = -left * c.triangularView<Eigen::Upper>();
+}
+
 /// U with H^-1 = U^T U, U upper triangular. From H = R R^T with R upper (Cholesky's factor of the
 /// matrix with rows and columns turned round): U = R^-1.
 Columns inverse_factor(const Columns& moments) {
-  const Index k = moments.rows();
   Columns turned = moments.reverse();
   Eigen::LLT<Eigen::Ref<Columns>> cholesky(turned);
   STEPPE_CHECK(cholesky.info() == Eigen::Success, "damped moments are positive definite");
-  const Columns r = Columns(cholesky.matrixL()).reverse();
-  return r.triangularView<Eigen::Upper>().solve(Columns::Identity(k, k));
+  Columns factor = Columns(cholesky.matrixL()).reverse();
+  invert_upper(factor);
+  return factor;
 }
 
 /// Keeps the `kept` most important of each channel's weights in columns [begin, end).
@@ -67,34 +86,76 @@ void choose_in_all(const Columns& weights, const Columns& factor, double density
   for (std::size_t i = kept; i < order.size(); ++i) mask.data()[order[i]] = 0.0F;
 }
 
-/// Moves the weights that stay nearer to the least squared change of the results, each channel by
-/// conjugate gradients with the diagonal as preconditioner (M. Hestenes, E. Stiefel, 1952).
-void refit(const Columns& original, const Columns& mask, const Columns& moments, Columns& weights) {
-  const Eigen::RowVectorXf inverse = moments.diagonal().transpose().cwiseInverse();
-  const auto scaled = [&](const Columns& x) -> Columns {
-    return x.array().rowwise() * inverse.array();
-  };
-  const auto dots = [](const Columns& a, const Columns& b) -> Eigen::ArrayXf {
-    return a.cwiseProduct(b).rowwise().sum().array();
-  };
-  // Rows that have arrived divide 0 by 0: they stay.
-  const auto ratio = [](const Eigen::ArrayXf& a, const Eigen::ArrayXf& b) -> Eigen::ArrayXf {
-    return (b > 0.0F).select(a / b, 0.0F);
-  };
-  Columns residual = ((original - weights) * moments).cwiseProduct(mask);
-  Columns direction = scaled(residual);
-  Eigen::ArrayXf size = dots(residual, direction);
-  for (int step = 0; step < refit_steps; ++step) {
-    const Columns image = (direction * moments).cwiseProduct(mask);
-    const Eigen::ArrayXf length = ratio(size, dots(direction, image));
-    weights += (direction.array().colwise() * length).matrix();
-    residual -= (image.array().colwise() * length).matrix();
-    const Columns next = scaled(residual);
-    const Eigen::ArrayXf new_size = dots(residual, next);
-    direction = next + (direction.array().colwise() * ratio(new_size, size)).matrix();
-    size = new_size;
+/// The weights that stay, fitted to the least squared change of the results. With w the original
+/// weights of a channel, H the moments and S what stays: v_S = H_SS^-1 (w H)_S.
+class Refit {
+ public:
+  Refit(const Columns& original, const Columns& moments)
+      : moments_(moments), target_(original * moments) {}
+
+  /// Changes `weights`; returns by how much less each channel's results change than if all its
+  /// weights went.
+  [[nodiscard]] Eigen::ArrayXf operator()(const Columns& mask, Columns& weights) const {
+    const auto kept = static_cast<double>(mask.rowwise().sum().maxCoeff());
+    const double factorising = kept * kept * kept / 3;
+    const double steps = refit_steps * 2.0 * static_cast<double>(mask.cols() * mask.cols());
+    Columns residual = Columns::Zero(weights.rows(), weights.cols());
+    if (factorising < steps) {
+      for (Index channel = 0; channel < weights.rows(); ++channel) solve(channel, mask, weights);
+    } else {
+      residual = approach(mask, weights);
+    }
+    // The change is (w - v) H (w - v)^T, and v H v^T = v (w H - residual)^T.
+    return weights.cwiseProduct(target_ + residual).rowwise().sum().array();
   }
-}
+
+ private:
+  void solve(Index channel, const Columns& mask, Columns& weights) const {
+    std::vector<Index> kept;
+    for (Index i = 0; i < mask.cols(); ++i) {
+      if (mask(channel, i) != 0.0F) kept.push_back(i);
+    }
+    const Columns part = moments_(kept, kept);
+    const Eigen::LLT<Columns> cholesky(part);
+    STEPPE_CHECK(cholesky.info() == Eigen::Success, "damped moments are positive definite");
+    const Eigen::VectorXf wanted = target_(channel, kept).transpose();
+    weights(channel, kept) = cholesky.solve(wanted).transpose();
+  }
+
+  /// Some steps of conjugate gradients with the diagonal as preconditioner (M. Hestenes, E.
+  /// Stiefel, 1952), of all channels together; returns what is left of (w - v) H where weights
+  /// stay.
+  [[nodiscard]] Columns approach(const Columns& mask, Columns& weights) const {
+    const Eigen::RowVectorXf inverse = moments_.diagonal().transpose().cwiseInverse();
+    const auto scaled = [&](const Columns& x) -> Columns {
+      return x.array().rowwise() * inverse.array();
+    };
+    const auto dots = [](const Columns& a, const Columns& b) -> Eigen::ArrayXf {
+      return a.cwiseProduct(b).rowwise().sum().array();
+    };
+    // Rows that have arrived divide 0 by 0: they stay.
+    const auto ratio = [](const Eigen::ArrayXf& a, const Eigen::ArrayXf& b) -> Eigen::ArrayXf {
+      return (b > 0.0F).select(a / b, 0.0F);
+    };
+    Columns residual = (target_ - weights * moments_).cwiseProduct(mask);
+    Columns direction = scaled(residual);
+    Eigen::ArrayXf size = dots(residual, direction);
+    for (int step = 0; step < refit_steps; ++step) {
+      const Columns image = (direction * moments_).cwiseProduct(mask);
+      const Eigen::ArrayXf length = ratio(size, dots(direction, image));
+      weights += (direction.array().colwise() * length).matrix();
+      residual -= (image.array().colwise() * length).matrix();
+      const Columns next = scaled(residual);
+      const Eigen::ArrayXf new_size = dots(residual, next);
+      direction = next + (direction.array().colwise() * ratio(new_size, size)).matrix();
+      size = new_size;
+    }
+    return residual;
+  }
+
+  const Columns& moments_;
+  Columns target_;
+};
 
 /// Column by column, what goes is made up for by the columns behind it: the weights and, in `mask`,
 /// 1 for those that stay.
@@ -119,34 +180,27 @@ Columns eliminate(const Columns& original, const Columns& factor, const net::Spa
   return weights.cwiseProduct(mask);
 }
 
-/// Squared change of each channel's results.
-Eigen::ArrayXf losses(const Columns& original, const Columns& weights, const Columns& moments) {
-  const Columns change = weights - original;
-  return (change * moments).cwiseProduct(change).rowwise().sum().array();
-}
-
 /// Weights [channels][k] of one group.
 void prune_group(Eigen::Map<Matrix> given, const Matrix& moments, const net::Sparsity& sparsity) {
   Columns damped = moments;
   damp(damped);
   const Columns original = given;
+  const Refit refit(original, damped);
   Columns mask = Columns::Ones(original.rows(), original.cols());
   Columns weights = eliminate(original, inverse_factor(damped), sparsity, mask);
-  refit(original, mask, damped, weights);
+  const Eigen::ArrayXf won = refit(mask, weights);
 
   // Elimination looks ahead at columns, not back: now and then the largest weights are better.
   prune_by_magnitude({given.data(), static_cast<std::size_t>(given.size())},
                      static_cast<std::size_t>(given.cols()), sparsity);
   Columns largest = given;
   mask = (largest.array() != 0.0F).cast<float>();
-  refit(original, mask, damped, largest);
-  const Eigen::ArrayXf lost = losses(original, weights, damped);
-  const Eigen::ArrayXf lost_otherwise = losses(original, largest, damped);
+  const Eigen::ArrayXf won_otherwise = refit(mask, largest);
   if (sparsity.encoding == numerics::Encoding::bitmap) {  // the share is that of all channels
-    if (lost_otherwise.sum() < lost.sum()) weights = largest;
+    if (won_otherwise.sum() > won.sum()) weights = largest;
   } else {
     for (Index i = 0; i < weights.rows(); ++i) {
-      if (lost_otherwise(i) < lost(i)) weights.row(i) = largest.row(i);
+      if (won_otherwise(i) > won(i)) weights.row(i) = largest.row(i);
     }
   }
   given = weights;
