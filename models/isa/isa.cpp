@@ -46,6 +46,30 @@ constexpr std::size_t encoded_bytes() {
 constexpr std::array table{STEPPE_INSTRUCTIONS(STEPPE_ROW)};
 #undef STEPPE_ROW
 
+/// Whether a field of some bits, signed where `kind` is 's', holds a value.
+bool holds(char kind, unsigned bits, std::int64_t value) {
+  if (kind != 's') return static_cast<std::uint64_t>(value) < (std::uint64_t{1} << bits);
+  return value >= -(std::int64_t{1} << (bits - 1)) && value < (std::int64_t{1} << (bits - 1));
+}
+
+/// Finds the first field that cannot hold its value.
+class FieldChecker {
+ public:
+  template <typename T>
+  void put(const char* name, char kind, unsigned bits, T value) {
+    if constexpr (!std::is_same_v<T, float>) {
+      const auto wide = static_cast<std::int64_t>(value);
+      if (misfit_.empty() && !holds(kind, bits, wide)) {
+        misfit_ = fmt::format("field {} of {} bits cannot hold {}", name, bits, wide);
+      }
+    }
+  }
+  [[nodiscard]] const std::string& misfit() const { return misfit_; }
+
+ private:
+  std::string misfit_;
+};
+
 class BitWriter {
  public:
   explicit BitWriter(std::uint8_t* bytes) : bytes_(bytes) {}
@@ -56,12 +80,9 @@ class BitWriter {
     if constexpr (std::is_same_v<T, float>) {
       raw = std::bit_cast<std::uint32_t>(value);
     } else {
-      raw = static_cast<std::uint64_t>(static_cast<std::int64_t>(value));
       const auto wide = static_cast<std::int64_t>(value);
-      const bool fits = kind == 's' ? wide >= -(std::int64_t{1} << (bits - 1)) &&
-                                          wide < (std::int64_t{1} << (bits - 1))
-                                    : raw < (std::uint64_t{1} << bits);
-      STEPPE_CHECK(fits, "field {} of {} bits cannot hold {}", name, bits, wide);
+      raw = static_cast<std::uint64_t>(wide);
+      STEPPE_CHECK(holds(kind, bits, wide), "field {} of {} bits cannot hold {}", name, bits, wide);
     }
     for (unsigned done = 0; done < bits;) {
       const unsigned at = position_ % 8;
@@ -118,12 +139,13 @@ class BitReader {
 
 void put_fields(BitWriter& writer, const Header& value) { STEPPE_HEADER_FIELDS(STEPPE_PUT) }
 void get_fields(BitReader& reader, Header& value){STEPPE_HEADER_FIELDS(STEPPE_GET)}
-#define STEPPE_FIELDS_OF(Type, mnemonic, code, queues, FIELDS, doc)                         \
-  void put_fields([[maybe_unused]] BitWriter& writer, [[maybe_unused]] const Type& value) { \
-    FIELDS(STEPPE_PUT)                                                                      \
-  }                                                                                         \
-  void get_fields([[maybe_unused]] BitReader& reader, [[maybe_unused]] Type& value) {       \
-    FIELDS(STEPPE_GET)                                                                      \
+#define STEPPE_FIELDS_OF(Type, mnemonic, code, queues, FIELDS, doc)                      \
+  template <typename Writer>                                                             \
+  void put_fields([[maybe_unused]] Writer& writer, [[maybe_unused]] const Type& value) { \
+    FIELDS(STEPPE_PUT)                                                                   \
+  }                                                                                      \
+  void get_fields([[maybe_unused]] BitReader& reader, [[maybe_unused]] Type& value) {    \
+    FIELDS(STEPPE_GET)                                                                   \
   }
 STEPPE_INSTRUCTIONS(STEPPE_FIELDS_OF)
 #undef STEPPE_FIELDS_OF
@@ -156,6 +178,18 @@ const InstructionInfo* find_instruction(std::uint32_t opcode) {
 bool queue_takes(QueueKind kind, const InstructionInfo& info) {
   constexpr std::string_view letters = "LSTVXX";
   return info.queues.find(letters[static_cast<std::size_t>(kind)]) != std::string_view::npos;
+}
+
+std::string misfit(const Operation& operation) {
+  FieldChecker checker;
+  std::visit(
+      [&](const auto& op) {
+        if constexpr (!std::is_same_v<std::decay_t<decltype(op)>, std::monostate>) {
+          put_fields(checker, op);
+        }
+      },
+      operation);
+  return checker.misfit();
 }
 
 void encode(const Instruction& instruction, std::vector<std::uint8_t>& stream) {

@@ -89,6 +89,9 @@ const InstructionInfo* find_instruction(std::uint32_t opcode);
 /// Whether a queue of that kind executes the instruction.
 bool queue_takes(QueueKind kind, const InstructionInfo& info);
 
+/// What is wrong with the first field that cannot hold its value; empty where all can.
+std::string misfit(const Operation& operation);
+
 /// Appends the encoding to `stream`. Throws InternalError where a value does not fit its field.
 void encode(const Instruction& instruction, std::vector<std::uint8_t>& stream);
 

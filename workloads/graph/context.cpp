@@ -62,6 +62,7 @@ const Conversions& conversions() {
     Conversions t;
     add_arithmetic(t);
     add_products(t);
+    add_recurrent(t);
     add_transposed(t);
     add_windows(t);
     add_reductions(t);

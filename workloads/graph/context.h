@@ -94,6 +94,7 @@ using Conversions = std::map<std::string, std::function<void(Context&)>, std::le
 
 void add_arithmetic(Conversions& table);
 void add_products(Conversions& table);
+void add_recurrent(Conversions& table);
 void add_transposed(Conversions& table);
 void add_windows(Conversions& table);
 void add_reductions(Conversions& table);

@@ -56,6 +56,46 @@ void gemm(Context& c) {
   c.give(result);
 }
 
+constexpr std::int64_t most_taps = 255;  ///< of a kernel, along an axis, on the card
+
+/// A Conv whose kernel is longer along one axis: the sum of Convs with its parts.
+ValueId long_conv(Context& c, std::size_t axis, const Shape& kernel, Attributes window) {
+  Builder& b = c.b;
+  const std::size_t axes = kernel.size();
+  Shape pads = std::get<Shape>(window.at("pads"));
+  Shape around(2 * (axes + 2), 0);
+  std::copy(pads.begin(), pads.begin() + static_cast<std::ptrdiff_t>(axes), around.begin() + 2);
+  std::copy(pads.begin() + static_cast<std::ptrdiff_t>(axes), pads.end(),
+            around.begin() + static_cast<std::ptrdiff_t>(axes) + 4);
+  const bool padded = std::ranges::any_of(around, [](std::int64_t n) { return n != 0; });
+  const ValueId x = padded ? b.add("Pad", {c.in(0)}, {{"pads", around}, {"value", 0.0F}}) : c.in(0);
+  window["pads"] = Shape(2 * axes, 0);
+  const std::int64_t stride = std::get<Shape>(window.at("strides"))[axis];
+  const std::int64_t dilation = std::get<Shape>(window.at("dilations"))[axis];
+  const auto along = static_cast<std::int64_t>(axis) + 2;
+  const std::int64_t size = b.shape(x)[axis + 2];
+  const std::int64_t room = size - ((kernel[axis] - 1) * dilation + 1);
+  if (room < 0) c.fail("a window of {} on {}", kernel[axis], size);
+  const std::int64_t reach = room / stride * stride;  // of the last window's first tap
+  const std::int64_t parts = (kernel[axis] + most_taps - 1) / most_taps;
+  ValueId sum = no_value;
+  for (std::int64_t part = 0; part < parts; ++part) {
+    const std::int64_t begin = kernel[axis] * part / parts;
+    const std::int64_t end = kernel[axis] * (part + 1) / parts;
+    const std::int64_t first = begin * dilation;
+    const std::int64_t last = reach + (end - 1) * dilation + 1;
+    Shape taps = kernel;
+    taps[axis] = end - begin;
+    window["kernel_shape"] = taps;
+    std::vector<ValueId> inputs{b.slice(x, along, first, last),
+                                b.slice(c.in(1), along, begin, end)};
+    if (part == 0 && c.has(2)) inputs.push_back(c.in(2));
+    const ValueId product = b.add("Conv", inputs, window);
+    sum = part == 0 ? product : b.add("Add", {sum, product});
+  }
+  return sum;
+}
+
 void conv(Context& c) {
   const Shape& weights = c.shape(1);
   if (weights.size() < 3 || weights.size() > 4 || c.shape(0).size() != weights.size()) {
@@ -65,6 +105,10 @@ void conv(Context& c) {
   const Shape kernel = c.integers("kernel_shape", {weights.begin() + 2, weights.end()});
   Attributes window = window_attributes(c, kernel);
   window["group"] = c.integer("group", 1);
+  for (std::size_t axis = 0; axis < kernel.size(); ++axis) {
+    const bool other = kernel.size() == 2 && kernel[1 - axis] > most_taps;
+    if (kernel[axis] > most_taps && !other) return c.give(long_conv(c, axis, kernel, window));
+  }
   std::vector<ValueId> inputs{c.in(0), c.in(1)};
   if (c.has(2)) inputs.push_back(c.in(2));
   c.give(c.b.add("Conv", inputs, window));

@@ -60,6 +60,7 @@ struct Node {
   std::vector<ValueId> inputs;
   std::vector<ValueId> outputs;
   std::map<std::string, Attribute> attributes;
+  std::string refusal;  ///< of a host operator: why it is no canonical one, where that was tried
 
   [[nodiscard]] std::int64_t integer(const std::string& key) const;
   [[nodiscard]] float real(const std::string& key) const;

@@ -267,11 +267,14 @@ class Importer {
     const std::size_t nodes = builder_.graph().nodes.size();
     try {
       conversion->second(context);
-    } catch (const ModelError&) {
+    } catch (const ModelError& error) {
       builder_.graph().nodes.resize(nodes);
       if (!on_host) throw;
       const std::optional<std::vector<ValueId>> made = try_host(raw, inputs, count);
       if (!made) throw;
+      if (builder_.graph().nodes.size() > nodes) {
+        builder_.graph().nodes.back().refusal = reason_of(raw, error.what());
+      }
       return take_results(raw, *made);
     }
     if (context.outputs.size() < count && on_host) {
@@ -368,7 +371,9 @@ class Importer {
     if (id == no_value) fail(raw, "its {} is missing", what);
     const Value& value = builder_.value(id);
     if (!builder_.known(id) || value.elements() != 1) {
-      fail(raw, "its {} '{}' must be known when the model is imported", what, value.name);
+      fail(raw,
+           "its {} '{}' must be known when the model is imported; --fix gives an input's value",
+           what, value.name);
     }
     return integers(tensor_of(value)).front();
   }
@@ -501,6 +506,12 @@ class Importer {
     } catch (const ModelError&) {
       return std::nullopt;  // the other reason is told
     }
+  }
+
+  /// What an error says, without the node that it names in front.
+  static std::string reason_of(const RawNode& raw, const std::string& text) {
+    const std::string front = fmt::format("node '{}' ({}): ", raw.name, raw.op);
+    return text.starts_with(front) ? text.substr(front.size()) : text;
   }
 
   void take_results(const RawNode& raw, const std::vector<ValueId>& results) {

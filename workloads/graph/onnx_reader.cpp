@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fcntl.h>
+#include <fmt/ranges.h>
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/io/zero_copy_stream_impl.h>
 #include <onnx/onnx_pb.h>
@@ -171,6 +172,8 @@ class Reader {
         return attribute.f();
       case AttributeProto::STRING:
         return attribute.s();
+      case AttributeProto::STRINGS:
+        return fmt::format("{}", fmt::join(attribute.strings(), ","));
       case AttributeProto::INTS:
         return std::vector<std::int64_t>(attribute.ints().begin(), attribute.ints().end());
       case AttributeProto::FLOATS:

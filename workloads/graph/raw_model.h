@@ -15,7 +15,8 @@ namespace steppe::graph {
 
 struct RawModel;
 
-/// `monostate` stands for kinds that no supported operator has (lists of strings, sparse tensors).
+/// A list of strings is one string with commas between. `monostate` stands for kinds that no
+/// supported operator has (sparse tensors).
 /// A body of a control operator is a model without operator set.
 using RawAttribute =
     std::variant<std::monostate, std::int64_t, float, std::string, std::vector<std::int64_t>,

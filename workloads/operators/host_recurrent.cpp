@@ -1,19 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <map>
 
 #include "workloads/operators/host.h"
 
-/// RNN, GRU and LSTM with the default activations.
+/// RNN, GRU and LSTM.
 namespace steppe::graph {
 namespace {
 
+using Function = double (*)(double);
+
 double sigmoid(double x) { return 1.0 / (1.0 + std::exp(-x)); }
+
+/// The activations that take no numbers of their own, or have ONNX's defaults for them.
+Function function_of(const HostCall& call, const std::string& name) {
+  static const std::map<std::string, Function, std::less<>> table{
+      {"Sigmoid", sigmoid},
+      {"Tanh", [](double x) { return std::tanh(x); }},
+      {"Relu", [](double x) { return std::max(x, 0.0); }},
+      {"HardSigmoid", [](double x) { return std::clamp(0.2 * x + 0.5, 0.0, 1.0); }},
+      {"Softsign", [](double x) { return x / (1.0 + std::abs(x)); }},
+      {"Softplus", [](double x) { return std::max(x, 0.0) + std::log1p(std::exp(-std::abs(x))); }}};
+  const auto found = table.find(name);
+  if (found == table.end()) call.fail("the activation '{}' is not supported", name);
+  return found->second;
+}
 
 /// One operator's operands; sizes are checked once, here.
 class Recurrent {
  public:
-  Recurrent(HostCall& call, std::size_t gates) : call_(call), gates_(gates) {
+  /// `absent`: the activations of a direction where none are given.
+  Recurrent(HostCall& call, std::size_t gates, const std::vector<std::string>& absent)
+      : call_(call), gates_(gates), functions_of_direction_(absent.size()) {
     batch_first_ = call.integer("layout", 0) != 0;
     const Shape& x = call.shape(0);
     const Shape& r = call.shape(2);
@@ -31,7 +51,8 @@ class Recurrent {
     const std::string direction = call.string("direction", "forward");
     if (dirs_ != (direction == "bidirectional" ? 2U : 1U)) call.fail("{} directions", dirs_);
     reverse_ = direction == "reverse";
-    if (call.given("clip")) call.fail("clipping is not supported");
+    clip_ = call.real("clip", std::numeric_limits<double>::infinity());
+    take_activations(absent);
     x_ = reals(call.at(0));
     w_ = reals(call.at(1));
     r_ = reals(call.at(2));
@@ -64,6 +85,10 @@ class Recurrent {
   }
 
   [[nodiscard]] std::size_t hidden() const { return hidden_; }
+  /// The n-th activation of a direction.
+  [[nodiscard]] double activate(std::size_t d, std::size_t n, double x) const {
+    return functions_[d * functions_of_direction_ + n](std::clamp(x, -clip_, clip_));
+  }
   [[nodiscard]] double peephole(std::size_t d, std::size_t which, std::size_t i) const {
     return peepholes_[(d * 3 + which) * hidden_ + i];
   }
@@ -76,6 +101,24 @@ class Recurrent {
   }
 
  private:
+  void take_activations(const std::vector<std::string>& absent) {
+    const std::string given = call_.string("activations", "");
+    for (std::size_t at = 0; at < given.size();) {
+      const std::size_t end = std::min(given.find(',', at), given.size());
+      functions_.push_back(function_of(call_, given.substr(at, end - at)));
+      at = end + 1;
+    }
+    for (std::size_t d = 0; d < dirs_ && given.empty(); ++d) {
+      for (const std::string& name : absent) functions_.push_back(function_of(call_, name));
+    }
+    if (functions_.size() != absent.size() * dirs_) {
+      call_.fail("{} activations for {} directions of {}", functions_.size(), dirs_, absent.size());
+    }
+    for (const char* numbers : {"activation_alpha", "activation_beta"}) {
+      if (call_.given(numbers)) call_.fail("'{}' is not supported", numbers);
+    }
+  }
+
   std::vector<double> operand(std::size_t i, std::size_t size) const {
     if (!call_.has(i)) return std::vector<double>(size, 0.0);
     std::vector<double> x = reals(call_.at(i));
@@ -106,26 +149,29 @@ class Recurrent {
   }
 
   HostCall& call_;
-  std::size_t gates_, steps_ = 0, batch_ = 0, inputs_ = 0, dirs_ = 0, hidden_ = 0;
+  std::size_t gates_, functions_of_direction_, steps_ = 0, batch_ = 0, inputs_ = 0, dirs_ = 0,
+                                               hidden_ = 0;
   bool batch_first_ = false, reverse_ = false;
+  double clip_ = 0;
+  std::vector<Function> functions_;  ///< by direction
   std::vector<double> x_, w_, r_, b_, h_, c_, peepholes_;
   std::vector<std::int64_t> lengths_;
 };
 
 void rnn(HostCall& call) {
-  Recurrent net(call, 1);
+  Recurrent net(call, 1, {"Tanh"});
   net.run(
       [&](std::size_t d, const std::vector<double>& x, double* h, double*) {
         const std::vector<double> before(h, h + net.hidden());
         for (std::size_t i = 0; i < before.size(); ++i) {
-          h[i] = std::tanh(x[i] + net.recurrence(d, i, before.data()));
+          h[i] = net.activate(d, 0, x[i] + net.recurrence(d, i, before.data()));
         }
       },
       false);
 }
 
 void gru(HostCall& call) {
-  Recurrent net(call, 3);
+  Recurrent net(call, 3, {"Sigmoid", "Tanh"});
   const bool linear = call.integer("linear_before_reset", 0) != 0;
   net.run(
       [&](std::size_t d, const std::vector<double>& x, double* h, double*) {
@@ -133,14 +179,14 @@ void gru(HostCall& call) {
         const std::vector<double> before(h, h + n);
         std::vector<double> update(n), reset(n), gated(n);
         for (std::size_t i = 0; i < n; ++i) {
-          update[i] = sigmoid(x[i] + net.recurrence(d, i, before.data()));
-          reset[i] = sigmoid(x[n + i] + net.recurrence(d, n + i, before.data()));
+          update[i] = net.activate(d, 0, x[i] + net.recurrence(d, i, before.data()));
+          reset[i] = net.activate(d, 0, x[n + i] + net.recurrence(d, n + i, before.data()));
           gated[i] = reset[i] * before[i];
         }
         for (std::size_t i = 0; i < n; ++i) {
           const double r = linear ? reset[i] * net.recurrence(d, 2 * n + i, before.data())
                                   : net.recurrence(d, 2 * n + i, gated.data());
-          h[i] = (1.0 - update[i]) * std::tanh(x[2 * n + i] + r) + update[i] * before[i];
+          h[i] = (1.0 - update[i]) * net.activate(d, 1, x[2 * n + i] + r) + update[i] * before[i];
         }
       },
       false);
@@ -148,7 +194,7 @@ void gru(HostCall& call) {
 
 /// Gates in the order input, output, forget, cell.
 void lstm(HostCall& call) {
-  Recurrent net(call, 4);
+  Recurrent net(call, 4, {"Sigmoid", "Tanh", "Tanh"});
   const bool coupled = call.integer("input_forget", 0) != 0;
   net.run(
       [&](std::size_t d, const std::vector<double>& x, double* h, double* c) {
@@ -158,10 +204,13 @@ void lstm(HostCall& call) {
           const auto sum = [&](std::size_t gate) {
             return x[gate * n + i] + net.recurrence(d, gate * n + i, before.data());
           };
-          const double in = sigmoid(sum(0) + net.peephole(d, 0, i) * c[i]);
-          const double forget = coupled ? 1.0 - in : sigmoid(sum(2) + net.peephole(d, 2, i) * c[i]);
-          c[i] = forget * c[i] + in * std::tanh(sum(3));
-          h[i] = sigmoid(sum(1) + net.peephole(d, 1, i) * c[i]) * std::tanh(c[i]);
+          const auto gate = [&](std::size_t which) {
+            return net.activate(d, 0, sum(which) + net.peephole(d, which, i) * c[i]);
+          };
+          const double in = gate(0);
+          const double forget = coupled ? 1.0 - in : gate(2);
+          c[i] = forget * c[i] + in * net.activate(d, 1, sum(3));
+          h[i] = gate(1) * net.activate(d, 2, c[i]);
         }
       },
       true);

@@ -94,9 +94,10 @@ void add_output(const Graph& graph, Arranger& arranger, ValueId value) {
   }
   const graph::Value& v = graph.value(value);
   net::Net& net = arranger.layout().net;
-  const bool given = std::ranges::any_of(
-      net.inputs, [&](const net::Port& input) { return input.tensor == view.tensor; });
-  if (given) {  // a layer has to write it
+  const auto has_port = [&](const std::vector<net::Port>& ports) {
+    return std::ranges::find(ports, view.tensor, &net::Port::tensor) != ports.end();
+  };
+  if (has_port(net.inputs) || has_port(net.outputs)) {  // each port has a place of its own
     const net::Tensor in = net.tensor(view.tensor);
     net::Map copy;
     copy.operands = {{.tensor = view.tensor, .constant = {}, .shape = in.shape}};

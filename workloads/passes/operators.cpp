@@ -142,6 +142,10 @@ class Operator : StepLayout {
   }
 
   void mean(const std::set<std::size_t>& reduced, bool keep) {
+    constexpr std::uint64_t most_rows = 0xffff;  // of a pool's window
+    std::uint64_t count = 1;
+    for (const std::size_t axis : reduced) count *= dims_of(value(node_.inputs[0]))[axis];
+    if (count > most_rows) return reduce(net::Reduction::mean, reduced, step_.type);
     View in = arranger_.single(node_.inputs[0]);
     net::Pool op;
     op.average = true;

@@ -74,7 +74,9 @@ class Placer {
  private:
   /// Why the card cannot run a node, as far as its types and sizes say; empty where they do not.
   [[nodiscard]] std::string refusal(const Node& node) const {
-    if (node.op.starts_with(graph::host_prefix)) return "the card has no such operator";
+    if (node.op.starts_with(graph::host_prefix)) {
+      return node.refusal.empty() ? "the card has no such operator" : node.refusal;
+    }
     for (const std::vector<ValueId>* list : {&node.inputs, &node.outputs}) {
       for (const ValueId id : *list) {
         if (id == graph::no_value) continue;

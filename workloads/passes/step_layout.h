@@ -4,6 +4,7 @@
 #include "models/base/error.h"
 #include "workloads/passes/arrange.h"
 #include "workloads/passes/fuse.h"
+#include "workloads/passes/limits.h"
 #include "workloads/passes/uses.h"
 
 namespace steppe::passes {
@@ -51,6 +52,8 @@ class StepLayout {
 
   template <typename Op>
   void add_layer(Op op) {
+    const std::string beyond = beyond_limits(arranger_.layout().net, op);
+    if (!beyond.empty()) fail("{}", beyond);
     std::vector<std::string> nodes;
     for (const std::size_t node : step_.nodes) nodes.push_back(graph_.nodes[node].name);
     const std::string& name = node_.name.empty() ? value(step_.out).name : node_.name;

@@ -372,6 +372,10 @@ void Emitter::compute_on(const net::Layer& layer, std::uint32_t cluster, const R
   Unit unit{stream.size(), 0};
   for (const isa::Operation& operation :
        layer_operations(network_, plan_, layer, cluster, rows, operands)) {
+    const std::string misfit = isa::misfit(operation);
+    if (!misfit.empty()) {
+      throw ModelError("layer '{}' is too large for one instruction: {}", layer.name, misfit);
+    }
     unit.last = stream.add(operation, tag);
   }
   for (const net::TensorId in : net::inputs_of(layer)) {

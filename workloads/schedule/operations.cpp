@@ -10,8 +10,14 @@
 namespace steppe::schedule {
 namespace {
 
-/// The extent fields of `conv` hold 16 bits.
+/// The extent fields of `conv` and `pool` hold 16 bits.
 constexpr std::uint64_t most_rows = 0xffff;
+
+/// Rows of a result whose windows do not reach over more.
+std::uint64_t most_windows(std::uint64_t kernel, std::uint64_t stride, std::uint64_t dilation) {
+  const std::uint64_t covered = (kernel - 1) * dilation + 1;
+  return covered < most_rows ? std::min(most_rows, (most_rows - covered) / stride + 1) : 1;
+}
 
 std::uint32_t u32(std::uint64_t value) {
   STEPPE_CHECK(value <= 0xffff'ffffU, "{} does not fit 32 bits", value);
@@ -183,7 +189,8 @@ void Emitter::operator()(const net::Conv& layer) {
     }
     return;
   }
-  for (const ImageRows& part : split_by_image(work_, out_height)) {
+  const std::uint64_t most = most_windows(layer.kernel_h, layer.stride_h, layer.dilation_h);
+  for (const ImageRows& part : split_by_image(work_, out_height, most)) {
     const WindowRows rows =
         window_rows(part, in.h, layer.kernel_h, layer.stride_h, layer.dilation_h, layer.pad_top);
     conv_rows(op, layer, rows, std::uint64_t{part.image} * in.h,
@@ -196,7 +203,7 @@ void Emitter::operator()(const net::MatMul& layer) {
   const net::Tensor& b = tensor(layer.b);
   const net::Shape& out = tensor(layer.out).shape;
   const std::uint64_t first_image = work_.begin / out.h;
-  for (const ImageRows& part : split_by_image(work_, out.h)) {
+  for (const ImageRows& part : split_by_image(work_, out.h, most_rows)) {
     const std::uint64_t row = std::uint64_t{part.image} * out.h + part.begin;
     isa::Conv op;
     op.in_offset = address(layer.a, row);
@@ -284,7 +291,8 @@ void Emitter::operator()(const net::Lut& layer) {
 void Emitter::operator()(const net::Pool& layer) {
   const net::Tensor& in = tensor(layer.in);
   const net::Tensor& out = tensor(layer.out);
-  for (const ImageRows& part : split_by_image(work_, out.shape.h)) {
+  const std::uint64_t most = most_windows(layer.kernel_h, layer.stride_h, 1);
+  for (const ImageRows& part : split_by_image(work_, out.shape.h, most)) {
     const WindowRows rows =
         window_rows(part, in.shape.h, layer.kernel_h, layer.stride_h, 1, layer.pad_top);
     isa::Pool op;

@@ -24,11 +24,13 @@ RowRange owned_rows(std::uint64_t rows, std::uint32_t part, std::uint32_t parts)
           ceil_div<std::uint64_t>(rows * (part + 1), parts)};
 }
 
-std::vector<ImageRows> split_by_image(const RowRange& rows, std::uint32_t image_height) {
+std::vector<ImageRows> split_by_image(const RowRange& rows, std::uint32_t image_height,
+                                      std::uint64_t most) {
   std::vector<ImageRows> parts;
   for (std::uint64_t at = rows.begin; at < rows.end;) {
     const std::uint64_t image = at / image_height;
-    const std::uint64_t end = std::min(rows.end, (image + 1) * image_height);
+    std::uint64_t end = std::min(rows.end, (image + 1) * image_height);
+    if (end - at > most) end = at + most;
     parts.push_back({static_cast<std::uint32_t>(image),
                      static_cast<std::uint32_t>(at - image * image_height),
                      static_cast<std::uint32_t>(end - image * image_height)});

@@ -37,7 +37,9 @@ struct ImageRows {
   std::uint32_t begin = 0;  ///< within the image
   std::uint32_t end = 0;
 };
-std::vector<ImageRows> split_by_image(const RowRange& rows, std::uint32_t image_height);
+/// Of at most `most` rows each.
+std::vector<ImageRows> split_by_image(const RowRange& rows, std::uint32_t image_height,
+                                      std::uint64_t most = ~std::uint64_t{0});
 
 /// How the rows of a window operator's tile lie in its input: rows present and padding above them.
 struct WindowRows {

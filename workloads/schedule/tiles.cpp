@@ -17,6 +17,9 @@ namespace {
 /// enough that the first tile of a run is soon there.
 constexpr Bytes stream_buffer_limit = Bytes{2} << 20;
 
+/// Output channels of an instruction: its field holds 16 bits.
+constexpr std::uint64_t most_channels = 0xffff;
+
 constexpr Bytes part_alignment = 16;
 constexpr Bytes lut_bytes = 256;
 
@@ -80,6 +83,14 @@ Tile whole_tile(const net::Net& network, std::uint32_t index) {
   return tile;
 }
 
+/// What a layer's constants take where they stay in SRAM, in several tiles if they have to be.
+Bytes resident_bytes(const net::Net& network, std::uint32_t index) {
+  const Tile whole = whole_tile(network, index);
+  const std::uint64_t more = whole.channel_end / most_channels;
+  return align_up(whole.bytes, sram_alignment) +
+         more * align_up(part_alignment + lut_bytes + sram_alignment, sram_alignment);
+}
+
 /// Tiles of at most `limit` bytes, of whole lane groups. A grouped convolution stays whole.
 std::vector<Tile> split_conv(const net::Net& network, const Target& target, std::uint32_t index,
                              const net::Conv& conv, Bytes limit) {
@@ -87,7 +98,8 @@ std::vector<Tile> split_conv(const net::Net& network, const Target& target, std:
   const Bytes pitch = record_pitch(network, conv);
   const Bytes per_channel = pitch + isa::scale_pair_bytes;
   const Bytes room = limit - (part_alignment + lut_bytes);
-  const std::uint64_t fitting = room / per_channel / target.lanes * target.lanes;
+  const std::uint64_t fitting =
+      std::min(most_channels, room / per_channel) / target.lanes * target.lanes;
   if (fitting == 0 || (conv.groups > 1 && fitting < channels)) {
     throw ModelError(
         "layer '{}': the weights of {} output channels do not fit the {} bytes of SRAM that are "
@@ -188,7 +200,7 @@ void place_tiles(const net::Net& network, const Target& target, ShardPlan& plan)
   Bytes all = 0;
   Bytes others = 0;  // of layers that are not convolutions: these always stay
   for (const std::uint32_t i : plan.layers) {
-    const Bytes bytes = align_up(whole_tile(network, i).bytes, sram_alignment);
+    const Bytes bytes = resident_bytes(network, i);
     all += bytes;
     if (!std::holds_alternative<net::Conv>(network.layers[i].op)) others += bytes;
   }
@@ -216,18 +228,20 @@ void place_tiles(const net::Net& network, const Target& target, ShardPlan& plan)
     Tile whole = whole_tile(network, i);
     if (whole.bytes == 0) continue;
     const auto* conv = std::get_if<net::Conv>(&network.layers[i].op);
-    const Bytes bytes = align_up(whole.bytes, sram_alignment);
-    std::vector<Tile> tiles;
-    if (all_stay || conv == nullptr || bytes <= spare) {
-      whole.resident = true;
-      whole.sram_offset = next;
-      next += bytes;
-      plan.resident_bytes += whole.bytes;
-      if (!all_stay && conv != nullptr) spare -= bytes;
-      tiles.push_back(whole);
-    } else {
-      tiles = split_conv(network, target, i, *conv, plan.stream_buffer_bytes);
+    const Bytes bytes = resident_bytes(network, i);
+    const bool stays = all_stay || conv == nullptr || bytes <= spare;
+    std::vector<Tile> tiles{whole};
+    if (conv != nullptr && (!stays || network.tensor(conv->out).shape.c > most_channels)) {
+      tiles = split_conv(network, target, i, *conv, stays ? bytes : plan.stream_buffer_bytes);
     }
+    for (Tile& tile : tiles) {
+      if (!stays) break;
+      tile.resident = true;
+      tile.sram_offset = next;
+      next += align_up(tile.bytes, sram_alignment);
+      plan.resident_bytes += tile.bytes;
+    }
+    if (stays && !all_stay && conv != nullptr) spare -= bytes;
     for (Tile& tile : tiles) {
       if (conv != nullptr && conv->sparsity.encoding == numerics::Encoding::bitmap) {
         plan.patterns.push_back(tile_pattern(network, *conv, tile));

@@ -227,6 +227,34 @@ TEST_CASE("views alone become a copy") {
   const net::Net net = lower(b.graph(), {.precision = net::Type::fp32});
   const Sample sample = random_sample(b.graph(), 1);
   CHECK(reference::Executor(net).run({sample.at("x")}).at(1) == sample.at("x"));
+  // Two outputs of one tensor.
+  b.graph().outputs = {b.reshape(work, {4, 6}), work};
+  const net::Net twice = lower(b.graph(), {.precision = net::Type::fp32});
+  CHECK(twice.outputs.at(0).tensor != twice.outputs.at(1).tensor);
+}
+
+TEST_CASE("extents beyond an instruction's fields are the host's, or are taken otherwise") {
+  const auto refusal = [](std::int64_t kernel, std::int64_t stride, std::int64_t dilation) {
+    Builder b("m");
+    b.set_scope("conv");
+    const auto taps = static_cast<std::size_t>(kernel);
+    const ValueId weights = b.constant("w", {1, 1, kernel}, std::vector<float>(taps, 1.0F));
+    b.graph().outputs = {b.add("Conv", {b.input("x", DataType::fp32, {1, 1, 2000}), weights},
+                               {{"kernel_shape", Shape{kernel}},
+                                {"strides", Shape{stride}},
+                                {"pads", Shape{0, 0}},
+                                {"dilations", Shape{dilation}},
+                                {"group", std::int64_t{1}}})};
+    const Placement placement = place(b.graph(), {.precision = net::Type::int8});
+    return placement.hosted() ? placement.reasons.at("conv") : std::string();
+  };
+  CHECK(refusal(255, 255, 1).empty());
+  CHECK(refusal(256, 1, 1) == "kernel_h of 256; an instruction holds 255");
+  CHECK(refusal(3, 256, 1) == "stride_h of 256; an instruction holds 255");
+  CHECK(refusal(3, 1, 300) == "dilation_h of 300; an instruction holds 255");
+  Builder b("m");
+  compare(b,
+          b.add("ReduceMean", {b.input("x", DataType::fp32, {2, 300, 250})}, over({1, 2}, true)));
 }
 
 TEST_CASE("operands of types that an operator does not take") {

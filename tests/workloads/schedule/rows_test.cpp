@@ -21,7 +21,8 @@ TEST_CASE("rows are owned in equal parts, the first clusters first") {
 }
 
 TEST_CASE("a range over several images is parted at their borders") {
-  const auto parts = split_by_image({5, 17}, 6);  // images of 6 rows: 5 | 6..11 | 12..16
+  CHECK(split_by_image({0, 12}, 6, 4).size() == 4);  // 4 | 2 || 4 | 2
+  const auto parts = split_by_image({5, 17}, 6);     // images of 6 rows: 5 | 6..11 | 12..16
   REQUIRE(parts.size() == 3);
   CHECK(parts[0].image == 0);
   CHECK(parts[0].begin == 5);
