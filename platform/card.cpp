@@ -49,6 +49,25 @@ void Card::add_direct_links(const Scope& scope, std::uint32_t first_chip) {
   }
 }
 
+void CardDescription::include(const Chip& chip) {
+  dram_bytes = std::min(dram_bytes, chip.dram.size());
+  dram_bandwidth = std::min(dram_bandwidth, chip.dram.peak_bandwidth());
+  for (const auto& cluster : chip.clusters) {
+    sram_bytes = std::min(sram_bytes, cluster->sram.size());
+    vector_lanes = std::min(vector_lanes, cluster->vector.lanes());
+    special_lanes = std::min(special_lanes, cluster->vector.special_lanes());
+    permute_bytes = std::min(permute_bytes, cluster->vector.permute_bytes());
+    const EngineShape& shape = cluster->tensor.shape();
+    const double rate = cluster->tensor.clock() * shape.engines * shape.lanes * shape.columns;
+    if (rate >= clock_hz * engines * lanes * columns && engines != 0) continue;
+    engines = shape.engines;
+    lanes = shape.lanes;
+    columns = shape.columns;
+    clock_hz = cluster->tensor.clock();
+    bf16_cycles = shape.bf16_cycles;
+  }
+}
+
 CardDescription Card::description() const {
   const Chip& chip = *chips_.front();
   CardDescription is;
@@ -57,26 +76,7 @@ CardDescription Card::description() const {
   is.sram_bytes = is.dram_bytes = ~Bytes{0};
   is.vector_lanes = is.special_lanes = is.permute_bytes = is.dram_bandwidth =
       std::numeric_limits<double>::infinity();
-  double slowest = std::numeric_limits<double>::infinity();
-  for (const auto& each : chips_) {
-    is.dram_bytes = std::min(is.dram_bytes, each->dram.size());
-    is.dram_bandwidth = std::min(is.dram_bandwidth, each->dram.peak_bandwidth());
-    for (const auto& cluster : each->clusters) {
-      is.sram_bytes = std::min(is.sram_bytes, cluster->sram.size());
-      is.vector_lanes = std::min(is.vector_lanes, cluster->vector.lanes());
-      is.special_lanes = std::min(is.special_lanes, cluster->vector.special_lanes());
-      is.permute_bytes = std::min(is.permute_bytes, cluster->vector.permute_bytes());
-      const EngineShape& shape = cluster->tensor.shape();
-      const double rate = cluster->tensor.clock() * shape.engines * shape.lanes * shape.columns;
-      if (rate >= slowest) continue;
-      slowest = rate;
-      is.engines = shape.engines;
-      is.lanes = shape.lanes;
-      is.columns = shape.columns;
-      is.clock_hz = cluster->tensor.clock();
-      is.bf16_cycles = shape.bf16_cycles;
-    }
-  }
+  for (const auto& each : chips_) is.include(*each);
   is.noc_port_bandwidth = chip.noc.port_bandwidth();
   is.host_bandwidth = pcie_.payload_bandwidth();
   is.pcie_bandwidth = chip.pcie.payload_bandwidth();

@@ -35,6 +35,9 @@ struct CardDescription {
   bool direct_links = false;       ///< between the chips
   double chip_link_bandwidth = 0;  ///< from chip to chip: of a direct link, else of the endpoint
   double chip_link_latency = 0;    ///< likewise, seconds one way; through the switch and both links
+
+  /// Takes sizes and rates of a chip where they are smaller.
+  void include(const Chip& chip);
 };
 
 /// One to four chips behind a PCIe switch.

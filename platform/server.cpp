@@ -34,28 +34,14 @@ ServerDescription Server::description() const {
   is.chips_of_card = is.chips;
   for (const auto& card : cards_) {
     const CardDescription other = card->description();
-    for (std::uint32_t chip = 0; chip < other.chips; ++chip) {
-      is.chip_paths.push_back(std::string(card->basename()) + ".chip" + std::to_string(chip));
-    }
-    is.sram_bytes = std::min(is.sram_bytes, other.sram_bytes);
-    is.dram_bytes = std::min(is.dram_bytes, other.dram_bytes);
-    is.dram_bandwidth = std::min(is.dram_bandwidth, other.dram_bandwidth);
-    is.vector_lanes = std::min(is.vector_lanes, other.vector_lanes);
-    is.special_lanes = std::min(is.special_lanes, other.special_lanes);
-    is.permute_bytes = std::min(is.permute_bytes, other.permute_bytes);
     is.host_bandwidth = std::min(is.host_bandwidth, other.host_bandwidth);
     is.chip_link_bandwidth = std::min(is.chip_link_bandwidth, other.chip_link_bandwidth);
     is.chip_link_latency = std::max(is.chip_link_latency, other.chip_link_latency);
-    const auto rate = [](const CardDescription& of) {
-      return of.clock_hz * of.engines * of.lanes * of.columns;
-    };
-    if (rate(other) >= rate(is)) continue;
-    is.engines = other.engines;
-    is.lanes = other.lanes;
-    is.columns = other.columns;
-    is.clock_hz = other.clock_hz;
-    is.bf16_cycles = other.bf16_cycles;
+    for (std::uint32_t chip = 0; chip < other.chips; ++chip) {
+      is.chip_paths.push_back(std::string(card->basename()) + ".chip" + std::to_string(chip));
+    }
   }
+  for (const Chip* chip : chips_) is.include(*chip);
   is.chips = static_cast<std::uint32_t>(chips_.size());
   is.card_link_bandwidth = std::min(is.pcie_bandwidth, is.host_bandwidth);
   if (root_) is.card_link_latency = 2 * cards_.front()->way_out() + root_->latency();

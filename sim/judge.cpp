@@ -2,6 +2,7 @@
 #include "sim/judge.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "sim/report/layer_error.h"
@@ -15,7 +16,9 @@ namespace {
 
 double decibels(const npy::Array& wanted, const npy::Array& got) {
   Power power;
-  for (std::size_t i = 0; i < wanted.reals.size(); ++i) power.add(wanted.reals[i], got.reals[i]);
+  const std::vector<float> a = wanted.as_reals();
+  const std::vector<float> b = got.as_reals();
+  for (std::size_t i = 0; i < a.size(); ++i) power.add(a[i], b[i]);
   return power.decibels();
 }
 
@@ -44,7 +47,13 @@ Quality Judge::operator()(const net::Net& network) const {
     const std::vector<std::vector<float>> results = executor.run(inputs);
     for (std::size_t i = 0; i < results.size(); ++i) {
       const net::Port& port = network.outputs[i];
-      append_run({.type = npy::Type::fp32, .shape = port.dims, .reals = results[i]}, outputs[i]);
+      npy::Array run{.type = outputs_[i].type, .shape = port.dims};
+      if (npy::is_real(run.type)) {
+        run.reals = results[i];
+      } else {
+        for (const float x : results[i]) run.integers.push_back(std::llrint(x));
+      }
+      append_run(std::move(run), outputs[i]);
     }
   }
   Quality quality{.decibels = std::numeric_limits<double>::infinity(),

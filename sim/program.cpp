@@ -66,6 +66,24 @@ int dispatch(const std::vector<std::string>& arguments) {
       near.empty() ? "; `steppe --help` lists all" : fmt::format("; did you mean '{}'?", near));
 }
 
+/// The text with what no terminal should get as '?': names come from files. Control characters but
+/// for new lines, and bytes that are no UTF-8.
+std::string printable(std::string_view text) {
+  std::string result;
+  for (std::size_t at = 0; at < text.size();) {
+    const auto byte = static_cast<unsigned char>(text[at]);
+    const std::size_t length = byte < 0x80 ? 1 : byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : 2;
+    bool good = byte < 0x80 ? byte == '\n' || (byte >= 0x20 && byte != 0x7f)
+                            : byte >= 0xc2 && byte <= 0xf4 && at + length <= text.size();
+    for (std::size_t i = 1; good && i < length; ++i) {
+      good = (static_cast<unsigned char>(text[at + i]) & 0xc0U) == 0x80;
+    }
+    result += good ? text.substr(at, length) : "?";
+    at += good ? length : 1;
+  }
+  return result;
+}
+
 std::vector<std::string> option_names(const options::options_description& described) {
   std::vector<std::string> names;
   for (const auto& option : described.options()) names.push_back("--" + option->long_name());
@@ -84,17 +102,17 @@ int run_program(const std::vector<std::string>& arguments) {
     return code;
   } catch (const UserError& error) {
     std::cout.flush();
-    std::cerr << "steppe: error: " << error.what() << '\n';
+    std::cerr << "steppe: error: " << printable(error.what()) << '\n';
     return error.exit_code();
   } catch (const std::system_error& error) {
-    std::cerr << "steppe: error: " << error.what() << '\n';
+    std::cerr << "steppe: error: " << printable(error.what()) << '\n';
     return 2;
   } catch (const std::bad_alloc&) {
     std::cerr << "steppe: error: the host has no memory left for this; take fewer samples or "
                  "smaller memories\n";
     return 2;
   } catch (const std::exception& error) {
-    std::cerr << "steppe: internal error: " << error.what()
+    std::cerr << "steppe: internal error: " << printable(error.what())
               << "\nThis is a fault of steppe itself.\n";
     return 70;
   }

@@ -35,10 +35,21 @@ struct CompileOptions {
   bool report = false;
 };
 
+/// A number from 1 on; 0 for "auto".
+std::uint32_t parse_count(const std::string& option, const std::string& text, std::uint64_t most,
+                          const char* bound) {
+  if (text == "auto") return 0;
+  const std::uint64_t count = parse_whole(option + " " + text, text);
+  if (count < 1 || count > most) {
+    throw ConfigError("{} {}: auto, or from 1 to {}, {}", option, text, most, bound);
+  }
+  return static_cast<std::uint32_t>(count);
+}
+
 std::optional<CompileOptions> parse(const Strings& arguments) {
   CompileOptions compile;
   std::string partition;
-  Whole clusters, copies;
+  std::string clusters, copies;
   options::options_description described("options");
   auto add = described.add_options();
   add("output,o", options::value(&compile.out)->required(), "PKG: the package to write");
@@ -47,12 +58,11 @@ std::optional<CompileOptions> parse(const Strings& arguments) {
   add("set", options::value(&compile.settings), "path=value: a parameter of the target");
   add("partition", options::value(&partition)->default_value("auto"),
       "pipeline: layers in a row on each chip; tensor: all chips take part in each layer; mixed:N: "
-      "stages of N chips; data: a copy on each chip; auto: the best by estimate");
-  add("copies", options::value(&copies)->default_value({0}, "auto"),
+      "stages of N chips; data: copies on one chip each; auto: the best by estimate");
+  add("copies", options::value(&copies)->default_value("auto"),
       "N: copies of the program, each on its share of the chips and with its own states; they take "
       "the runs in turn");
-  add("clusters", options::value(&clusters)->default_value({0}, "auto"),
-      "of each chip, that take part");
+  add("clusters", options::value(&clusters)->default_value("auto"), "of each chip, that take part");
   add("timing-only", options::bool_switch(&compile.timing_only), "leave the weights' values out");
   add("report", options::bool_switch(&compile.report),
       "time a run, and print what each layer takes and what it would at least");
@@ -74,20 +84,10 @@ std::optional<CompileOptions> parse(const Strings& arguments) {
         compile.model.reads_table() ? "in the table of --calibration" : "for int8 alone");
   }
   compile.partition = schedule::parse_partition(partition);
-  if (!values["clusters"].defaulted() && (clusters.value < 1 || clusters.value > 64)) {
-    throw ConfigError("--clusters {}: from 1 to 64, as many as a chip of the target has",
-                      clusters.value);
-  }
-  compile.partition.clusters = static_cast<std::uint32_t>(clusters.value);
-  if (!values["copies"].defaulted()) {
-    if (copies.value < 1 || copies.value > 254) {
-      throw ConfigError("--copies {}: from 1 to as many as the target has chips", copies.value);
-    }
-    if (compile.partition.kind == schedule::Partition::Kind::data) {
-      throw ConfigError("--copies {}: --partition data has a copy on each chip", copies.value);
-    }
-  }
-  compile.partition.copies = static_cast<std::uint32_t>(copies.value);
+  compile.partition.clusters =
+      parse_count("--clusters", clusters, 64, "as many as a chip of the target has");
+  compile.partition.copies =
+      parse_count("--copies", copies, 254, "as many as the target has chips");
   return compile;
 }
 
@@ -207,6 +207,15 @@ void print_host(const PlacedModel& model, const HostProgram& host,
   for (const auto& [node, reason] : model.parts.reasons) {
     fmt::print("on the host        node '{}': {}\n", node, reason);
   }
+  const std::vector<std::string>& stranded = model.parts.stranded;
+  if (stranded.empty() || model.parts.card.nodes.empty()) return;
+  constexpr std::size_t shown = 8;
+  const std::vector<std::string> some(
+      stranded.begin(),
+      stranded.begin() + static_cast<std::ptrdiff_t>(std::min(shown, stranded.size())));
+  fmt::print("on the host        {} beyond these, as the card runs one part of the model: '{}'{}\n",
+             count_of(stranded.size(), "node"), fmt::join(some, "', '"),
+             stranded.size() > shown ? ", …" : "");
 }
 
 void print_card(const package::Package& package, const passes::LowerReport& lowered,
@@ -222,6 +231,9 @@ void print_card(const package::Package& package, const passes::LowerReport& lowe
       report.replicas > 1 ? fmt::format("; {} copies, runs in turn", report.replicas) : "";
   fmt::print("partition          {} of {}, {} of each{}\n", count_of(report.stages, "stage"),
              count_of(report.chips_a_stage, "chip"), count_of(report.clusters, "cluster"), beside);
+  if (package.stateful && report.replicas == 1 && package.target.chips > 1) {
+    fmt::print("                   --copies N would let copies serve other sequences beside it\n");
+  }
   for (const schedule::ShardReport& shard : report.shards) {
     fmt::print(
         "chip {}             {} layers, '{}' to '{}'; {:.2f} MB of weights, {:.2f} MB of them stay "

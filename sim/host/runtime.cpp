@@ -85,6 +85,7 @@ std::vector<std::uint8_t> moved(const package::Shard& shard, const package::Segm
           base->value += std::uint64_t{chips} << address::chip_shift;
           std::vector<std::uint8_t> encoded;
           isa::encode(decoded.instruction, encoded);
+          STEPPE_CHECK(encoded.size() == decoded.bytes);
           std::ranges::copy(encoded, bytes.begin() + static_cast<std::ptrdiff_t>(at));
         }
         at += decoded.bytes;

@@ -29,6 +29,7 @@ float number(const net::Tensor& tensor, const reference::Values& values, std::si
 }  // namespace
 
 void Power::add(float wanted, float got) {
+  if (!std::isfinite(wanted)) return;  // a mask
   const double difference = double{wanted} - double{got};
   signal += double{wanted} * double{wanted};
   noise += difference * difference;
@@ -47,6 +48,7 @@ std::vector<LayerError> layer_errors(const graph::Graph& graph, const net::Net& 
   std::vector<Power> powers(network.tensors.size());
   reference::Executor executor(network);
   graph::FloatExecutor real(graph);
+  std::vector<float> storage;
   for (const passes::Sample& sample : samples) {
     std::vector<std::vector<float>> inputs;
     for (const net::Port& port : network.inputs) inputs.push_back(sample.at(port.name));
@@ -55,7 +57,7 @@ std::vector<LayerError> layer_errors(const graph::Graph& graph, const net::Net& 
     for (const auto& entry : places) {
       const net::Tensor& tensor = network.tensor(entry.first);
       const passes::ValuePlace* place = entry.second;
-      const std::vector<float>& wanted = real.value(place->value);
+      const std::vector<float>& wanted = real.numbers(place->value, storage);
       const reference::Values& got = executor.tensor(entry.first);
       Power& power = powers[entry.first];
       passes::for_each_step(place->steps, [&](std::uint64_t i, std::size_t step) {

@@ -254,7 +254,7 @@ void print(const std::vector<Result>& results) {
   for (const Outcome outcome : {Outcome::unsupported, Outcome::wrong}) {
     fmt::print("\n{}:\n", outcome_names[static_cast<std::size_t>(outcome)]);
     for (const Result& result : results) {
-      if (result.outcome == outcome) fmt::print("  {}: {}\n", result.name, result.reason);
+      if (result.outcome == outcome) fmt::print("  {}: {:.160}\n", result.name, result.reason);
     }
   }
 }

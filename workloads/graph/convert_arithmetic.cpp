@@ -126,25 +126,6 @@ void shrink(Context& c) {
   c.give(b.add("Where", {below, b.add("Add", {x, b.scalar(bias)}), high}));
 }
 
-/// Hyperbolic functions and their inverses by exponentials and logarithms.
-ValueId exponentials(Builder& b, ValueId x, const char* op) {
-  const ValueId both = b.add(op, {b.add("Exp", {x}), b.add("Exp", {b.add("Neg", {x})})});
-  return b.add("Mul", {both, b.scalar(0.5F)});
-}
-
-/// log(x + sqrt(x^2 + shift))
-ValueId area(Builder& b, ValueId x, float shift) {
-  const ValueId square = b.add("Add", {b.add("Mul", {x, x}), b.scalar(shift)});
-  return b.add("Log", {b.add("Add", {x, b.add("Sqrt", {square})})});
-}
-
-/// log((1 + x) / (1 - x)) / 2
-ValueId area_of_tangent(Builder& b, ValueId x) {
-  const ValueId above = b.add("Add", {x, b.scalar(1.0F)});
-  const ValueId below = b.add("Add", {b.add("Neg", {x}), b.scalar(1.0F)});
-  return b.add("Mul", {b.add("Log", {b.add("Div", {above, below})}), b.scalar(0.5F)});
-}
-
 /// gelu(x) = x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 x^3))) where that is asked for.
 void gelu(Context& c) {
   Builder& b = c.b;
@@ -211,14 +192,6 @@ void add_arithmetic(Conversions& table) {
   table["Tan"] = [](Context& c) {
     c.give(c.b.add("Div", {c.b.add("Sin", {c.in(0)}), c.b.add("Cos", {c.in(0)})}));
   };
-  table["Sinh"] = [](Context& c) { c.give(exponentials(c.b, c.in(0), "Sub")); };
-  table["Cosh"] = [](Context& c) { c.give(exponentials(c.b, c.in(0), "Add")); };
-  table["Asinh"] = [](Context& c) {  // odd: of the magnitude, so that no digits cancel
-    const ValueId size = area(c.b, c.b.add("Abs", {c.in(0)}), 1.0F);
-    c.give(c.b.add("Mul", {c.b.add("Sign", {c.in(0)}), size}));
-  };
-  table["Acosh"] = [](Context& c) { c.give(area(c.b, c.in(0), -1.0F)); };
-  table["Atanh"] = [](Context& c) { c.give(area_of_tangent(c.b, c.in(0))); };
   table["Gelu"] = gelu;
   table["com.microsoft::Gelu"] = gelu;
   table["Mish"] = mish;

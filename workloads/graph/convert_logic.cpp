@@ -8,12 +8,6 @@
 namespace steppe::graph {
 namespace {
 
-void compare(Context& c, const char* op, bool swapped) {
-  c.give(swapped ? c.b.add(op, {c.in(1), c.in(0)}) : c.b.add(op, {c.in(0), c.in(1)}));
-}
-
-ValueId negated(Builder& b, ValueId x) { return b.add("Not", {x}); }
-
 void is_infinite(Context& c) {
   constexpr float infinity = std::numeric_limits<float>::infinity();
   const bool above = c.integer("detect_positive", 1) != 0;
@@ -27,12 +21,14 @@ void is_infinite(Context& c) {
 
 void add_logic(Conversions& table) {
   for (const char* op : {"Equal", "Less", "LessOrEqual", "And", "Or", "Xor"}) {
-    table[op] = [op](Context& c) { compare(c, op, false); };
+    table[op] = [op](Context& c) { c.give(c.b.add(op, {c.in(0), c.in(1)})); };
   }
-  table["Greater"] = [](Context& c) { compare(c, "Less", true); };
-  table["GreaterOrEqual"] = [](Context& c) { compare(c, "LessOrEqual", true); };
-  table["Not"] = [](Context& c) { c.give(negated(c.b, c.in(0))); };
-  table["IsNaN"] = [](Context& c) { c.give(negated(c.b, c.b.add("Equal", {c.in(0), c.in(0)}))); };
+  table["Greater"] = [](Context& c) { c.give(c.b.add("Less", {c.in(1), c.in(0)})); };
+  table["GreaterOrEqual"] = [](Context& c) { c.give(c.b.add("LessOrEqual", {c.in(1), c.in(0)})); };
+  table["Not"] = [](Context& c) { c.give(c.b.add("Not", {c.in(0)})); };
+  table["IsNaN"] = [](Context& c) {
+    c.give(c.b.add("Not", {c.b.add("Equal", {c.in(0), c.in(0)})}));
+  };
   table["IsInf"] = is_infinite;
   table["Where"] = [](Context& c) { c.give(c.b.add("Where", {c.in(0), c.in(1), c.in(2)})); };
 }

@@ -96,12 +96,14 @@ Shape some_axes(const Context& c) {
   return axes;
 }
 
-/// log(sum(exp(x - m))) + m, m the largest of those summed.
+/// log(sum(exp(x - m))) + m, m the largest of those summed, made finite.
 void log_sum_exp(Context& c) {
+  constexpr float most = std::numeric_limits<float>::max();
   Builder& b = c.b;
   const Shape axes = some_axes(c);
-  const ValueId largest =
+  const ValueId of_all =
       b.add("ReduceMax", {c.in(0)}, {{"axes", axes}, {"keepdims", std::int64_t{1}}});
+  const ValueId largest = b.add("Clip", {of_all, b.scalar(-most), b.scalar(most)});
   const ValueId power = b.add("Exp", {b.add("Sub", {c.in(0), largest})});
   const ValueId log = b.add("Log", {sum(c, power, axes)});
   c.give(b.add("Add", {log, b.reshape(largest, b.shape(log))}));

@@ -70,6 +70,15 @@ const std::vector<float>& FloatExecutor::value(ValueId id) const {
   return value.constant && value.fp32 ? *value.fp32 : values_[id].fp32;
 }
 
+const std::vector<float>& FloatExecutor::numbers(ValueId id, std::vector<float>& storage) const {
+  const Value& value = graph_.value(id);
+  if (is_real(value.type)) return this->value(id);
+  const std::vector<std::int64_t>& integers =
+      value.constant && value.int64 ? *value.int64 : values_[id].int64;
+  storage.assign(integers.begin(), integers.end());
+  return storage;
+}
+
 Tensor FloatExecutor::tensor(ValueId id) const {
   const Value& value = graph_.value(id);
   return value.constant ? tensor_of(value) : values_[id];
@@ -128,7 +137,7 @@ void FloatExecutor::run_host_node(const Node& node) {
   }
 }
 
-/// Booleans that are moved.
+/// Elements in `int64`, which are moved alone.
 void FloatExecutor::run_movement_of_integers(const Node& node) {
   std::vector<std::int64_t>& out = values_[node.outputs[0]].int64;
   out.resize(graph_.value(node.outputs[0]).elements());

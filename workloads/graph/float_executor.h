@@ -29,6 +29,10 @@ class FloatExecutor {
   /// The elements of any fp32 value, row major; empty for integers, and before the first run.
   [[nodiscard]] const std::vector<float>& value(ValueId id) const;
 
+  /// The elements of any value as fp32 numbers, row major: those of `value`, or of integers and
+  /// booleans in `storage`.
+  [[nodiscard]] const std::vector<float>& numbers(ValueId id, std::vector<float>& storage) const;
+
   /// As `run`, with inputs of any type.
   void run_tensors(const std::map<std::string, Tensor>& inputs);
   /// Any value with its type.

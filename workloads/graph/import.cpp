@@ -542,6 +542,27 @@ class Importer {
       builder_.rename(id, name);
       builder_.graph().outputs.push_back(id);
     }
+    check_declared();
+  }
+
+  /// What the file says of its outputs has to be what the nodes make.
+  void check_declared() const {
+    for (const RawInput& output : raw_.declared) {
+      const Value& value = builder_.value(values_.at(output.name));
+      // Real numbers may have been widened.
+      bool fits = value.shape.size() == output.axes.size() &&
+                  (value.type == output.type || (is_real(value.type) && is_real(output.type)));
+      std::vector<std::string> declared;
+      for (std::size_t i = 0; i < output.axes.size(); ++i) {
+        const std::int64_t extent = output.axes[i].extent;
+        fits = fits && (extent < 0 || extent == value.shape[i]);
+        declared.push_back(extent < 0 ? "?" : std::to_string(extent));
+      }
+      if (fits) continue;
+      throw ModelError("the output '{}' is [{}] of {} by the file; its node makes {} of {}",
+                       output.name, fmt::join(declared, ","), text(output.type), text(value.shape),
+                       text(value.type));
+    }
   }
 
   RawModel& raw_;

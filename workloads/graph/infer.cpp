@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <map>
+#include <unordered_set>
 
 #include "models/base/config.h"
 #include "models/base/error.h"
@@ -418,9 +419,11 @@ DataType infer_type(const Graph& graph, const Node& node) {
 }
 
 bool computed_by_operators(std::string_view op) {
-  return compares(op) || is_logic(op) || is_best(op) ||
-         one_of(op, {"Cast", "Where", "Sin", "Cos", "Round", "Sign", "ReduceMax", "ReduceMin",
-                     "ReduceProd", "ReduceSumSquare", "ReduceL2"});
+  static const std::unordered_set<std::string_view> names{
+      "Equal",     "Less",       "LessOrEqual",     "And",     "Or",  "Xor",   "Not",  "ArgMax",
+      "ArgMin",    "Cast",       "Where",           "Sin",     "Cos", "Round", "Sign", "ReduceMax",
+      "ReduceMin", "ReduceProd", "ReduceSumSquare", "ReduceL2"};
+  return names.contains(op);
 }
 
 const std::vector<std::string>& canonical_operators() {

@@ -123,7 +123,13 @@ class Reader {
       }
     }
     for (const onnx::NodeProto& node : graph.node()) raw.nodes.push_back(node_of(node));
-    for (const onnx::ValueInfoProto& output : graph.output()) raw.outputs.push_back(output.name());
+    for (const onnx::ValueInfoProto& output : graph.output()) {
+      raw.outputs.push_back(output.name());
+      const auto& type = output.type().tensor_type();
+      if (!is_body && type.elem_type() != TensorProto::UNDEFINED && type.has_shape()) {
+        raw.declared.push_back(input_of(output));
+      }
+    }
   }
 
   [[nodiscard]] DataType type_of(std::int32_t number, const std::string& name) const {

@@ -56,6 +56,7 @@ struct RawModel {
   std::vector<RawInput> inputs;  ///< without those that are initialisers
   std::vector<RawNode> nodes;
   std::vector<std::string> outputs;
+  std::vector<RawInput> declared;  ///< what the file says of outputs; not of all, nor of a body's
 };
 
 /// With `widen`, fp16, bf16 and fp64 become fp32. Throws ConfigError where the file cannot be read,

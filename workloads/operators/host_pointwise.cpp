@@ -126,8 +126,17 @@ void compare(HostCall& call, F f) {
   by_kind(call.at(0).type, [&](auto kind) { combine<decltype(kind)>(call, DataType::boolean, f); });
 }
 
+/// Throws unless the first `count` operands are booleans.
+void need_booleans(const HostCall& call, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) {
+    if (call.at(i).type == DataType::boolean) continue;
+    call.fail("operand {} is of {}; booleans are right", i, text(call.at(i).type));
+  }
+}
+
 template <typename F>
 void logic(HostCall& call, F f) {
+  need_booleans(call, 2);
   combine<std::int64_t>(call, DataType::boolean,
                         [&](std::int64_t a, std::int64_t b) { return f(a != 0, b != 0); });
 }
@@ -161,6 +170,7 @@ void variadic(HostCall& call, F f, bool mean = false) {
 }
 
 void where(HostCall& call) {
+  need_booleans(call, 1);
   if (call.at(1).type != call.at(2).type) call.fail("its choices are of two types");
   const Shape shape = common_shape(call, 3);
   const auto condition = broadcast_to(call, integers(call.at(0)), call.shape(0), shape);
@@ -328,7 +338,10 @@ void add_signs(HostTable& t) {
       return n < 0 ? negated(n) : n;
     });
   }};
-  t["Not"] = {[](HostCall& call) { map_to_bool(call, [](double x) { return x == 0.0; }); }};
+  t["Not"] = {[](HostCall& call) {
+    need_booleans(call, 1);
+    map_to_bool(call, [](double x) { return x == 0.0; });
+  }};
   t["IsNaN"] = {[](HostCall& call) { map_to_bool(call, [](double x) { return std::isnan(x); }); }};
   t["IsInf"] = {[](HostCall& call) {
     const bool up = call.integer("detect_positive", 1) != 0;

@@ -11,7 +11,7 @@
 namespace steppe::passes {
 namespace {
 
-constexpr float mask_value = -1e4F;  ///< at or below: an element that is masked out
+constexpr float mask_value = -1e3F;  ///< at or below: an element that is masked out
 constexpr float mask_depth = 16.0F;  ///< how far below the largest a masked element is kept
 
 /// A 64-bit mixing generator (SplitMix64; Steele, Lea, Flood 2014): the same on every platform.
@@ -35,26 +35,22 @@ class Random {
   std::uint64_t state_;
 };
 
-/// Whether a node adds a constant that holds mask values, or puts them in.
-bool adds_mask(const graph::Graph& graph, const graph::Node& node) {
-  if (node.op != "Add" && node.op != "Where") return false;
-  return std::any_of(node.inputs.begin(), node.inputs.end(), [&](graph::ValueId id) {
-    const graph::Value& value = graph.value(id);
-    return value.fp32 && std::any_of(value.fp32->begin(), value.fp32->end(),
-                                     [](float x) { return x <= mask_value; });
-  });
-}
-
-/// By value: the sum of scores and a mask that only Softmax reads.
-std::vector<bool> masked_values(const graph::Graph& graph) {
+/// By value: what only Softmax reads, moved or not. There a number far below all others stands for
+/// "not this one", and how far below makes no difference.
+std::vector<bool> maskable_values(const graph::Graph& graph) {
   const Uses uses(graph);
   std::vector<bool> result(graph.values.size(), false);
-  for (const graph::Node& node : graph.nodes) {
-    if (!adds_mask(graph, node)) continue;
-    const std::vector<std::size_t>& readers = uses.consumers[node.outputs[0]];
-    result[node.outputs[0]] = std::all_of(readers.begin(), readers.end(), [&](std::size_t reader) {
-      return graph.nodes[reader].op == "Softmax";
-    });
+  const auto hides = [&](std::size_t reader) {
+    const graph::Node& node = graph.nodes[reader];
+    if (node.op == "Softmax") return true;
+    const bool moves = node.op == "Reshape" || node.op == "Transpose" || node.op == "Expand";
+    return moves && result[node.outputs[0]];
+  };
+  for (std::size_t i = graph.nodes.size(); i-- > 0;) {
+    for (const graph::ValueId id : graph.nodes[i].outputs) {
+      const std::vector<std::size_t>& readers = uses.consumers[id];
+      result[id] = !readers.empty() && !uses.output[id] && std::ranges::all_of(readers, hides);
+    }
   }
   return result;
 }
@@ -73,11 +69,11 @@ Range range_of(std::span<const float> values, bool masked) {
   float largest = mask_value;
   bool hidden = false;
   for (const float value : values) {
-    if (!std::isfinite(value)) continue;
     if (masked && value <= mask_value) {
       hidden = true;
       continue;
     }
+    if (!std::isfinite(value)) continue;
     largest = std::max(largest, value);
     range.include({value, value});
   }
@@ -99,29 +95,40 @@ Sample random_sample(const graph::Graph& graph, std::uint64_t seed) {
 
 std::vector<Range> calibrate(const graph::Graph& graph, const std::vector<Sample>& samples,
                              const RangeMethod& method) {
-  const std::vector<bool> masked = masked_values(graph);
+  const std::vector<bool> maskable = maskable_values(graph);
+  std::vector<bool> masked(graph.values.size(), false);  // what has masked elements, indeed
   std::vector<Range> ranges(graph.values.size());
+  std::vector<float> storage;
   graph::FloatExecutor executor(graph);
   for (const Sample& sample : samples) {
     executor.run(sample);
     for (graph::ValueId id = 0; id < graph.values.size(); ++id) {
-      ranges[id].include(range_of(executor.value(id), masked[id]));
+      if (graph.value(id).type == graph::DataType::boolean) continue;  // exact: 0 and 1
+      const std::vector<float>& values = executor.numbers(id, storage);
+      ranges[id].include(range_of(values, maskable[id]));
+      masked[id] =
+          masked[id] ||
+          (maskable[id] && std::ranges::any_of(values, [](float x) { return x <= mask_value; }));
     }
   }
   if (method.kind == RangeMethod::Kind::minmax) return ranges;
 
+  const auto clips = [&](graph::ValueId id) {
+    const graph::Value& value = graph.value(id);
+    return !masked[id] && !value.constant && value.type == graph::DataType::fp32;
+  };
   std::vector<Histogram> histograms;
   histograms.reserve(ranges.size());
   for (const Range& range : ranges) histograms.emplace_back(range.magnitude());
   for (const Sample& sample : samples) {
     if (samples.size() > 1) executor.run(sample);  // of one, the values are still there
     for (graph::ValueId id = 0; id < graph.values.size(); ++id) {
-      if (masked[id] || graph.value(id).constant) continue;
+      if (!clips(id)) continue;
       for (const float value : executor.value(id)) histograms[id].add(value);
     }
   }
   for (graph::ValueId id = 0; id < graph.values.size(); ++id) {
-    if (masked[id] || graph.value(id).constant || histograms[id].limit == 0.0F) continue;
+    if (!clips(id) || histograms[id].limit == 0.0F) continue;
     const float clip = threshold(histograms[id], method);
     ranges[id] = {std::max(ranges[id].low, -clip), std::min(ranges[id].high, clip)};
   }

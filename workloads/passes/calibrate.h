@@ -25,8 +25,8 @@ struct Range {
   void include(const Range& other);
 };
 
-/// Bounds of the elements. Where `masked` (scores plus a constant mask, read by Softmax alone),
-/// elements of -1e4 and below stand for "not this one": they count as 16 below the largest element,
+/// Bounds of the finite elements. Where `masked` (what Softmax alone reads), elements of -1e3 and
+/// below, infinite ones too, stand for "not this one": they count as 16 below the largest element,
 /// where the exponential is 1e-7 of the largest, so that they do not coarsen all others.
 Range range_of(std::span<const float> values, bool masked);
 

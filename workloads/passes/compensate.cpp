@@ -99,14 +99,13 @@ class Refit {
     const auto kept = static_cast<double>(mask.rowwise().sum().maxCoeff());
     const double factorising = kept * kept * kept / 3;
     const double steps = refit_steps * 2.0 * static_cast<double>(mask.cols() * mask.cols());
-    Columns residual = Columns::Zero(weights.rows(), weights.cols());
-    if (factorising < steps) {
-      for (Index channel = 0; channel < weights.rows(); ++channel) solve(channel, mask, weights);
-    } else {
-      residual = approach(mask, weights);
-    }
     // The change is (w - v) H (w - v)^T, and v H v^T = v (w H - residual)^T.
-    return weights.cwiseProduct(target_ + residual).rowwise().sum().array();
+    if (factorising >= steps) {
+      const Columns residual = approach(mask, weights);
+      return weights.cwiseProduct(target_ + residual).rowwise().sum().array();
+    }
+    for (Index channel = 0; channel < weights.rows(); ++channel) solve(channel, mask, weights);
+    return weights.cwiseProduct(target_).rowwise().sum().array();
   }
 
  private:
@@ -236,13 +235,18 @@ Moments::Moments(const graph::Graph& graph, const Step& step, const LayerSource&
 
 void Moments::add(const graph::FloatExecutor& executor) {
   const std::vector<float>& inputs = executor.value(node_.inputs[0]);
+  if (scale_ == 0.0F) {  // so that squares of any size, summed, are in fp32's range
+    float largest = 0.0F;
+    for (const float x : inputs) largest = std::max(largest, std::abs(x));
+    if (largest > 0.0F) scale_ = 1.0F / largest;
+  }
   node_.op == "Conv" ? add_conv(inputs) : add_dense(inputs);
   for (Matrix& sum : sums_) sum.triangularView<Eigen::StrictlyUpper>() = sum.transpose();
 }
 
 void Moments::add_rows(std::size_t group, const Matrix& rows, std::size_t count) {
-  sums_[group].selfadjointView<Eigen::Lower>().rankUpdate(
-      rows.topRows(static_cast<Index>(count)).transpose());
+  const Matrix scaled = scale_ * rows.topRows(static_cast<Index>(count));
+  sums_[group].selfadjointView<Eigen::Lower>().rankUpdate(scaled.transpose());
 }
 
 void Moments::add_dense(std::span<const float> inputs) {
@@ -317,7 +321,7 @@ double Moments::energy(std::span<const float> weights) const {
                                         static_cast<Index>(channels), static_cast<Index>(k()));
     sum += double{(part * sums_[group]).cwiseProduct(part).sum()};
   }
-  return std::max(sum, 0.0);
+  return std::max(sum, 0.0) / (scale_ > 0.0F ? double{scale_} * double{scale_} : 1.0);
 }
 
 void with_moments(const graph::Graph& graph, const std::vector<Step>& steps, const Layout& layout,

@@ -30,7 +30,7 @@ class Moments {
 
   [[nodiscard]] std::size_t k() const { return order_.size(); }
   [[nodiscard]] std::size_t groups() const { return sums_.size(); }
-  /// [k][k] of a group of channels; both triangles.
+  /// [k][k] of a group of channels, up to a factor; both triangles.
   [[nodiscard]] const Matrix& of(std::size_t group) const { return sums_.at(group); }
   [[nodiscard]] Bytes bytes() const { return groups() * k() * k() * sizeof(float); }
   /// Squared sum of the results that `weights` [channels][k] make of these inputs; channels are
@@ -46,6 +46,7 @@ class Moments {
   const graph::Node& node_;
   std::vector<std::uint64_t> order_;  ///< for each place in the engine's order of K, its offset in
                                       ///< a filter (conv), its number among the inputs (dense)
+  float scale_ = 0.0F;                ///< of the inputs; 0 until there were some that are not 0
   std::vector<Matrix> sums_;
 };
 

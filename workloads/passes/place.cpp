@@ -54,7 +54,10 @@ class Placer {
  public:
   Placer(const Graph& graph, const LowerOptions& options)
       : graph_(graph), options_(options), uses_(graph), reasons_(graph.nodes.size()) {
-    for (std::size_t i = 0; i < graph.nodes.size(); ++i) reasons_[i] = refusal(graph.nodes[i]);
+    const std::vector<net::Type> types = node_types(graph, options);
+    for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+      reasons_[i] = refusal(graph.nodes[i], types[i]);
+    }
   }
 
   Placement run() {
@@ -64,7 +67,11 @@ class Placer {
       const std::optional<std::size_t> refused = try_card(placement.card);
       if (!refused) {
         for (std::size_t i = 0; i < reasons_.size(); ++i) {
-          if (!reasons_[i].empty()) placement.reasons[graph_.nodes[i].name] = reasons_[i];
+          if (!reasons_[i].empty()) {
+            placement.reasons[graph_.nodes[i].name] = reasons_[i];
+          } else if (parts_[i] != Part::card) {
+            placement.stranded.push_back(graph_.nodes[i].name);
+          }
         }
         return placement;
       }
@@ -73,10 +80,11 @@ class Placer {
 
  private:
   /// Why the card cannot run a node, as far as its types and sizes say; empty where they do not.
-  [[nodiscard]] std::string refusal(const Node& node) const {
+  [[nodiscard]] std::string refusal(const Node& node, net::Type type) const {
     if (node.op.starts_with(graph::host_prefix)) {
       return node.refusal.empty() ? "the card has no such operator" : node.refusal;
     }
+    if (node.op == "Equal" && type == net::Type::int8) return "int8 seldom keeps what is equal";
     for (const std::vector<ValueId>* list : {&node.inputs, &node.outputs}) {
       for (const ValueId id : *list) {
         if (id == graph::no_value) continue;

@@ -13,9 +13,10 @@ struct Placement {
   graph::Graph before;
   graph::Graph card;  ///< without nodes where the host does everything
   graph::Graph after;
-  /// Why nodes are not on the card, by name; only those that the card cannot run, not those that
-  /// stay on the host because of what they read.
+  /// Why nodes are not on the card, by name; only those that the card cannot run.
   std::map<std::string, std::string> reasons;
+  /// Those that stay on the host because of what they read, by name.
+  std::vector<std::string> stranded;
 
   /// Whether the host does anything; otherwise `card` is the whole model.
   [[nodiscard]] bool hosted() const { return !after.outputs.empty(); }

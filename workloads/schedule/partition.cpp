@@ -353,8 +353,8 @@ std::vector<std::uint32_t> widths(const Target& target, const Partition& wanted)
 /// Copies of the program.
 std::vector<std::uint32_t> copy_counts(const net::Net& network, const Target& target,
                                        const Partition& wanted) {
-  if (wanted.kind == Partition::Kind::data) return {target.chips};
   if (wanted.copies != 0) return {wanted.copies};
+  if (wanted.kind == Partition::Kind::data) return {target.chips};
   if (wanted.kind != Partition::Kind::automatic || has_states(network)) return {1};
   std::vector<std::uint32_t> counts;
   const std::uint32_t of_card = target.chips_of_card == 0 ? target.chips : target.chips_of_card;
@@ -402,7 +402,7 @@ std::vector<PartitionPlan> partition(const net::Net& network, const Target& targ
   const std::vector<std::uint32_t> copies = copy_counts(network, target, wanted);
   for (const std::uint32_t replicas : copies) {
     Target part = target;
-    part.chips = target.chips / replicas;
+    part.chips = wanted.kind == Partition::Kind::data ? 1 : target.chips / replicas;
     for (const std::uint32_t width : widths(part, wanted)) {
       const std::uint32_t most = std::min(part.chips / width, count);
       for (const std::uint32_t clusters : cluster_counts(target, wanted)) {

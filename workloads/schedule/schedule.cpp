@@ -154,9 +154,10 @@ Planned plan_card(const net::Net& network, const Target& target, const Partition
     planned.transfers = find_transfers(planned.distribution);
     try {
       for (std::uint32_t chip = 0; chip < planned.distribution.layers.size(); ++chip) {
-        if (planned.distribution.layers[chip].empty()) {
-          if (planned.partition.replicas == 1) continue;
-          throw ModelError("chip {} of a copy has nothing to do; fewer chips would", chip);
+        if (planned.distribution.layers[chip].empty()) continue;
+        if (planned.partition.replicas > 1 && planned.shards.size() != chip) {
+          throw ModelError("--copies: a chip in front of chip {} of a copy has nothing to do",
+                           chip);
         }
         planned.shards.push_back(plan_shard(planned.distribution, used, chip, planned.transfers));
       }

@@ -305,6 +305,37 @@ TEST_CASE("what is wrong is named") {
   check_fails(old, "operator set 5");
 }
 
+TEST_CASE("outputs that are not what the file declares, and operands of another type") {
+  const auto declare = [](Model& model, const Dims& dims, int type) {
+    auto* output = model.proto.mutable_graph()->mutable_output(0);
+    auto* tensor = output->mutable_type()->mutable_tensor_type();
+    tensor->set_elem_type(type);
+    tensor->mutable_shape();
+    for (const std::int64_t n : dims) tensor->mutable_shape()->add_dim()->set_dim_value(n);
+  };
+  for (const Dims& dims : {Dims{2, 3}, Dims{2, 4}, Dims{6}}) {
+    Model model;
+    model.input("x", {2, 3}).output("y").node("Relu", {"x"}, {"y"});
+    declare(model, dims, onnx::TensorProto::FLOAT);
+    if (dims == Dims{2, 3}) {
+      CHECK_NOTHROW(model.import());
+    } else {
+      CHECK_THROWS_WITH_AS(model.import(), doctest::Contains("its node makes [2,3] of fp32"),
+                           ModelError);
+    }
+  }
+  Model compares;
+  compares.input("x", {2}).output("y").node("Less", {"x", "x"}, {"y"});
+  declare(compares, {2}, onnx::TensorProto::FLOAT);
+  CHECK_THROWS_WITH_AS(compares.import(), doctest::Contains("[2] of fp32 by the file"), ModelError);
+  for (const std::string op : {"And", "Where", "Not"}) {
+    Model model;
+    const test::Names operands(op == "And" ? 2 : op == "Where" ? 3 : 1, "x");
+    model.input("x", {2}).output("y").node(op, operands, {"y"});
+    CHECK_THROWS_WITH_AS(model.import(), doctest::Contains(("(" + op + ")").c_str()), ModelError);
+  }
+}
+
 TEST_CASE("too few extents and too few axes are named") {
   Model transposed;
   transposed.input("x", {1, 1, 3, 3}).output("y").reals("w", {1, 2, 3, 3}, Reals(18, 1));

@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <random>
 
 #include "builder.h"
@@ -194,4 +195,27 @@ TEST_CASE("of two inputs that are always equal, one takes over the other's weigh
     CHECK(pruned[9] == doctest::Approx(1.0 + 0.5 * 16 / 16.01).epsilon(1e-4));
     CHECK(std::ranges::count(pruned, 0.0F) == 31);
   });
+}
+
+TEST_CASE("inputs of any size: what stays does not depend on their scale") {
+  std::vector<std::vector<float>> pruned;
+  for (const float factor : {1.0F, 1e17F, 1e-17F}) {
+    Builder b;
+    const graph::ValueId x = b.input("x", {2, 5, 96});
+    OneLayer layer(b.finish({b.node("MatMul", {x, b.constant("w", {96, 10})}, {2, 5, 10})}), 12);
+    for (Sample& sample : layer.samples) {
+      for (float& element : sample.at("x")) element *= factor;
+    }
+    layer.with([&](const Moments& moments) {
+      std::vector<float> weights = layer.in_order(*layer.weights().fp32);
+      prune_compensated(weights, moments, net::balanced(4));
+      for (const float w : weights) CHECK(std::isfinite(w));
+      pruned.push_back(weights);
+    });
+  }
+  for (const std::size_t other : {1U, 2U}) {
+    for (std::size_t i = 0; i < pruned[0].size(); ++i) {
+      CHECK(pruned[other][i] == doctest::Approx(pruned[0][i]).epsilon(1e-3).scale(0.01));
+    }
+  }
 }
