@@ -156,7 +156,7 @@ References compute_references(const graph::Graph& graph, const net::Net& network
   all.real.resize(all.names.size());
   const std::vector<Signature> inputs = input_signatures(graph);
   // Of a sequence each copy of the program has the states of its own.
-  const std::uint32_t sequences = package.stateful ? package.replicas : 1;
+  const std::uint32_t sequences = package.stateful ? std::max(package.replicas, 1U) : 1;
   std::deque<reference::Executor> executors;
   std::deque<graph::FloatExecutor> float_executors;
   for (std::uint32_t i = 0; i < sequences; ++i) {

@@ -18,9 +18,8 @@ TEST_CASE("s30x2: two cards of three chips, numbered through, each at its path")
   CHECK(server.cards == 2);
   CHECK(server.chips == 6);
   CHECK(server.chips_of_card == 3);
-  CHECK(server.chip_paths ==
-        std::vector<std::string>{"card0.chip0", "card0.chip1", "card0.chip2", "card1.chip0",
-                                 "card1.chip1", "card1.chip2"});
+  CHECK(server.chip_paths == std::vector<std::string>{"card0.chip0", "card0.chip1", "card0.chip2",
+                                                      "card1.chip0", "card1.chip1", "card1.chip2"});
   // Chips of one card: two links of 250 ns and 110 ns of the switch. Of two: two more links, a
   // switch more and the root complex.
   CHECK(server.chip_link_latency == doctest::Approx(610e-9));

@@ -15,8 +15,8 @@
 #include "models/control/registers.h"
 #include "models/fabric/memory_port.h"
 #include "models/fabric/transport.h"
-#include "platform/server.h"
 #include "platform/preset.h"
+#include "platform/server.h"
 
 namespace steppe::test {
 

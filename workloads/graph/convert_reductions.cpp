@@ -91,7 +91,7 @@ void reduce_sum(Context& c) {
 
 /// The axes of a function of the sum that is no identity where there are none.
 Shape some_axes(const Context& c) {
-  const Shape axes = reduced_axes(c);
+  Shape axes = reduced_axes(c);
   if (axes.empty()) c.fail("no axis to reduce");
   return axes;
 }

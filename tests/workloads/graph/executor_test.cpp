@@ -244,7 +244,8 @@ TEST_CASE("a graph that breaks its promises is refused") {
   s.b.graph().outputs = {s.b.add("Relu", {s.x})};
   Graph graph = s.b.graph();
   graph.values[graph.nodes[0].outputs[0]].shape = {3};
-  CHECK_THROWS_WITH_AS(check(graph), doctest::Contains("is [2] of fp32 but declared [3]"), ModelError);
+  CHECK_THROWS_WITH_AS(check(graph), doctest::Contains("is [2] of fp32 but declared [3]"),
+                       ModelError);
   graph = s.b.graph();
   graph.nodes[0].op = "Sofmax";
   CHECK_THROWS_WITH_AS(check(graph), doctest::Contains("did you mean Softmax"), ModelError);
