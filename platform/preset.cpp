@@ -121,14 +121,21 @@ std::vector<std::string> preset_names() {
 }
 
 void load_preset(const std::string& name, Config& config) {
-  const std::size_t cross = name.rfind('x');
-  const bool counted = !is_file_name(name) && cross != std::string::npos && cross != 0 &&
-                       cross + 1 < name.size() &&
-                       name.find_first_not_of("0123456789", cross + 1) == std::string::npos;
-  load(counted ? name.substr(0, cross) : name, config, 0);
-  if (counted) {
-    config.set("server.cards", name.substr(cross + 1), name, "assumed: as many as asked for");
+  // From the end: xN of servers, xN of cards in each.
+  std::vector<std::string> counts;
+  std::string preset = name;
+  while (!is_file_name(name) && counts.size() < 2) {
+    const std::size_t cross = preset.rfind('x');
+    if (cross == std::string::npos || cross == 0 || cross + 1 == preset.size()) break;
+    const std::string count = preset.substr(cross + 1);
+    if (count.find_first_not_of("0123456789") != std::string::npos) break;
+    counts.insert(counts.begin(), count);
+    preset = preset.substr(0, cross);
   }
+  load(preset, config, 0);
+  const char* note = "assumed: as many as asked for";
+  if (!counts.empty()) config.set("server.cards", counts[0], name, note);
+  if (counts.size() == 2) config.set("network.servers", counts[1], name, note);
 }
 
 }  // namespace steppe

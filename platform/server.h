@@ -12,20 +12,24 @@
 
 namespace steppe {
 
-/// A card's description, of all cards: `chips` are those of the server, numbered card by card;
+/// A card's description, of all cards: `chips` are those of all servers, numbered card by card;
 /// where cards differ, sizes and rates are the smallest.
 struct ServerDescription : CardDescription {
-  std::uint32_t cards = 1;
+  std::uint32_t servers = 1;
+  std::uint32_t cards = 1;  ///< of all servers
   std::uint32_t chips_of_card = 0;
   double card_link_bandwidth = 0;       ///< from a card to another, through the root complex
   double card_link_latency = 0;         ///< from chip to chip that way, seconds
+  double server_link_bandwidth = 0;     ///< from a server to another, through the network
+  double server_link_latency = 0;       ///< from chip to chip that way, seconds
   std::vector<std::string> chip_paths;  ///< of statistics, by chip: "card.chip0", "card1.chip2"
 };
 
-/// Cards on the root complex of one host.
+/// Cards on the root complex of a host, or of several servers on a network.
 ///
 /// One card is bound to the host as it is, at the path `card`. Several are `card0`, `card1`, …
-/// behind a router, and reach each other through it.
+/// behind the router of their server, and reach each other through it. Of several servers each has
+/// a link to the network's router, on which the host is, too: one program drives all of them.
 class Server : public sc_core::sc_module {
  public:
   Server(sc_core::sc_module_name name, const Scope& scope);
@@ -33,17 +37,15 @@ class Server : public sc_core::sc_module {
   /// Binds the host's sockets: its memory, for what the cards read and write, and its way to them.
   template <typename Memory, typename Mmio>
   void bind(Memory& memory, Mmio& mmio) {
-    if (!root_) {
+    if (roots_.empty()) {
       cards_.front()->to_host.bind(memory);
       mmio.bind(cards_.front()->from_host);
       return;
     }
-    root_->to.bind(memory);
-    mmio.bind(root_->from);
-    for (const auto& card : cards_) {
-      root_->to.bind(card->from_host);
-      card->to_host.bind(root_->from);
-    }
+    PcieSwitch& top = network_ ? *network_ : *roots_.front();
+    top.to.bind(memory);
+    mmio.bind(top.from);
+    bind_servers();
   }
 
   /// Of all cards, by number.
@@ -53,9 +55,15 @@ class Server : public sc_core::sc_module {
   [[nodiscard]] std::string deadlock_report() const;
 
  private:
-  Param<std::uint32_t> card_count_;
+  void add_cards(const Scope& scope);
+  void bind_servers();
+
+  Param<std::uint32_t> server_count_;
+  Param<std::uint32_t> card_count_;  ///< of a server
   std::vector<std::unique_ptr<Card>> cards_;
-  std::unique_ptr<PcieSwitch> root_;  ///< where there are several cards
+  std::vector<std::unique_ptr<PcieSwitch>> roots_;  ///< by server, where there are several cards
+  std::vector<std::unique_ptr<ChipLink>> nics_;     ///< by server, where there are several
+  std::unique_ptr<PcieSwitch> network_;
   std::vector<Chip*> chips_;
 };
 

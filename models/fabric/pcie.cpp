@@ -191,10 +191,11 @@ std::uint64_t PcieLink::requests(Bytes bytes) const {
 
 Bytes PcieLink::request_bytes(Bytes bytes) const { return requests(bytes) * packet_overhead_; }
 
-ChipLink::ChipLink(sc_core::sc_module_name name, const Scope& scope)
+ChipLink::ChipLink(sc_core::sc_module_name name, const Scope& scope,
+                   const ChipLinkDefaults& defaults)
     : DuplexLink(name, scope),
-      bandwidth_(scope, "bandwidth", 50e9, "B/s", "each way", {1e6, 1e13}),
-      latency_(scope, "latency", 100e-9, "s", "one way", {0, 1e-3}),
+      bandwidth_(scope, "bandwidth", defaults.bandwidth, "B/s", "each way", {1e6, 1e13}),
+      latency_(scope, "latency", defaults.latency, "s", "one way", {0, 1e-3}),
       credits_(scope, "credits", 65536, "B", "bytes that may be under way", {64, 1 << 30}),
       bit_error_rate_(scope, "bit_error_rate", 0, "", "chance of a bit to arrive wrong", {0, 1e-5}),
       packet_bytes_(scope, "packet_bytes", 256, "B", "what is checked, and sent again, as one",

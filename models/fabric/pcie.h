@@ -110,11 +110,17 @@ class PcieLink : public DuplexLink {
   Param<std::uint32_t> outstanding_reads_;
 };
 
-/// A direct link between two chips. At most `credits` bytes are under way, so that a long one is
-/// bound by credits / round trip. A packet with a wrong bit is sent again after a round trip.
+struct ChipLinkDefaults {
+  double bandwidth = 50e9;  ///< B/s each way
+  double latency = 100e-9;  ///< seconds one way
+};
+
+/// A direct link between two chips, or of a server to a network. At most `credits` bytes are under
+/// way, so that a long one is bound by credits / round trip. A packet with a wrong bit is sent
+/// again after a round trip.
 class ChipLink : public DuplexLink {
  public:
-  ChipLink(sc_core::sc_module_name name, const Scope& scope);
+  ChipLink(sc_core::sc_module_name name, const Scope& scope, const ChipLinkDefaults& defaults = {});
 
  private:
   [[nodiscard]] Bytes wire_bytes(Bytes bytes) const override { return bytes; }

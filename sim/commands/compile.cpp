@@ -108,7 +108,9 @@ schedule::Target make_target(const std::string& platform, const ServerDescriptio
           .dram_bandwidth = card.dram_bandwidth,
           .peer = {card.chip_link_bandwidth, card.chip_link_latency},
           .chips_of_card = card.chips_of_card,
-          .across = {card.card_link_bandwidth, card.card_link_latency}};
+          .across = {card.card_link_bandwidth, card.card_link_latency},
+          .chips_of_server = card.chips / card.servers,
+          .between = {card.server_link_bandwidth, card.server_link_latency}};
 }
 
 /// Outputs of the compiled and of the float model for all samples.

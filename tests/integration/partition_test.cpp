@@ -68,6 +68,10 @@ TEST_CASE("over the cards of a server, in parts and in copies of several chips")
   const auto stats = read_json(scratch / "out/stats.json");
   CHECK(stats.at("card0.pcie.upstream.bytes")["value"].get<double>() > 0);
   CHECK(stats.at("card1.chip1.cluster0.tensor.queue.busy")["value"].get<double>() > 0);
+  CHECK(compile_and_run(scratch, "s10x1x2", "--partition mixed:2").find("2 stages of 2 chips") !=
+        std::string::npos);
+  const auto network = read_json(scratch / "out/stats.json");
+  CHECK(network.at("server0.nic.upstream.bytes")["value"].get<double>() > 0);
   CHECK(compile_and_run(scratch, "s10x2", "--partition tensor --copies 2")
             .find("1 stage of 2 chips, 1 cluster of each; 2 copies") != std::string::npos);
 }

@@ -68,6 +68,48 @@ TEST_CASE("what a chip writes to another card's goes through the root complex") 
   CHECK(took[1] - took[0] < 840'000);
 }
 
+TEST_CASE("s10x1x3: three servers of one card on a network") {
+  CardBench bench("s10x1x3");
+  bench.build();
+  const ServerDescription all = bench.server->description();
+  CHECK(all.servers == 3);
+  CHECK(all.cards == 3);
+  CHECK(all.chips == 6);
+  // Four PCIe links of 250 ns, two switches, two roots and the network of 110 ns each, two NICs of
+  // 1 us.
+  CHECK(all.server_link_latency == doctest::Approx(4 * 250e-9 + 5 * 110e-9 + 2e-6));
+  CHECK(all.server_link_bandwidth == 12.5e9);
+  TestHost& host = *bench.host;
+  std::uint64_t took[2] = {};
+  host.run([&] {
+    for (std::uint32_t chip = 0; chip < 6; ++chip) CHECK(host.read(chip, reg::CHIP_ID) == chip);
+    host.start(2);
+    const std::vector<std::uint8_t> bytes(4096, 77);
+    constexpr std::uint64_t there = address::dram + 0x8000;
+    host.put(2, there, bytes);
+    for (const std::uint32_t chip : {3U, 5U}) {
+      const std::uint64_t begin = now_ps();
+      CHECK(host.command(2, reg::OP_COPY, {there, address::on_chip(chip, there), bytes.size()})
+                .status == reg::STATUS_OK);
+      took[chip / 4] = now_ps() - begin;
+      std::vector<std::uint8_t> got(bytes.size());
+      sc_core::sc_time delay;
+      CHECK(host.mmio.read(address::on_chip(chip, there), got.data(), got.size(), delay));
+      CHECK(got == bytes);
+    }
+    std::uint32_t value = 0;
+    sc_core::sc_time delay;
+    CHECK(!host.mmio.read(address::on_chip(6, address::control), &value, 4, delay));
+  });
+  CHECK(bench.stat("server1.nic.upstream.bytes") >= 4096);
+  CHECK(bench.stat("server2.nic.downstream.bytes") >= 4096);
+  CHECK(bench.stat("server0.nic.downstream.bytes") < 4096);
+  // Two PCIe links, a switch, two roots, the network and two NICs more than within a card, and 4096
+  // B at 12.5 GB/s on each of these behind the first cut through.
+  CHECK(took[1] - took[0] > 2'700'000);
+  CHECK(took[1] - took[0] < 3'700'000);
+}
+
 TEST_CASE("cards by number, and counts that cannot be") {
   const auto check_refused = [](const std::string& preset, const std::string& part) {
     try {
@@ -81,6 +123,8 @@ TEST_CASE("cards by number, and counts that cannot be") {
   };
   check_refused("s30x0", "server.cards");
   check_refused("s30x17", "server.cards");
+  check_refused("s30x1x17", "network.servers");
+  check_refused("s40x16x16", "at most 254 chips");
   check_refused("s31x2", "there is no preset 's31'");
   check_refused("s30x", "there is no preset 's30x'");
   CardBench bench("s10x2", Mode::timing, "uneven");

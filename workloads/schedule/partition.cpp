@@ -131,15 +131,20 @@ class Costs {
            3.0 * static_cast<double>(out.shape.elements() * (width_ - 1)) / lanes;
   }
   /// Every chip sends `bytes` of a tensor to every other one. A card's chips share its link to
-  /// other cards.
+  /// other cards, a server's its link to other servers.
   [[nodiscard]] double exchange(const net::Tensor& tensor, Bytes bytes) const {
-    const std::uint32_t of_card = target_.chips_of_card;
-    const std::uint32_t near =
-        of_card == 0 || of_card % width_ == 0 ? width_ : std::min(width_, of_card);
-    const Way shared{.bandwidth = std::min(target_.peer.bandwidth, target_.across.bandwidth / near),
-                     .latency = target_.across.latency};
-    return (near - 1) * transfer_seconds(tensor.shape, bytes, target_, target_.peer) +
-           (width_ - near) * transfer_seconds(tensor.shape, bytes, target_, shared);
+    const auto inside = [&](std::uint32_t chips) {  // of those chips that lie together
+      return chips == 0 || chips % width_ == 0 ? width_ : std::min(width_, chips);
+    };
+    const std::uint32_t of_card = inside(target_.chips_of_card);
+    const std::uint32_t of_server = std::max(of_card, inside(target_.chips_of_server));
+    const auto send = [&](std::uint32_t chips, const Way& way, std::uint32_t sharing) {
+      const Way shared{.bandwidth = std::min(target_.peer.bandwidth, way.bandwidth / sharing),
+                       .latency = way.latency};
+      return chips == 0 ? 0.0 : chips * transfer_seconds(tensor.shape, bytes, target_, shared);
+    };
+    return send(of_card - 1, target_.peer, 1) + send(of_server - of_card, target_.across, of_card) +
+           send(width_ - of_server, target_.between, of_server);
   }
   [[nodiscard]] double copying(Bytes bytes) const {
     return static_cast<double>(bytes) / (target_.permute_bytes * target_.clock_hz);
@@ -225,7 +230,8 @@ class Stages {
         until_(count_ + 1),
         held_(count_ + 1),
         near_(count_ + 1),
-        far_(count_ + 1) {
+        far_(count_ + 1),
+        farthest_(count_ + 1) {
     const std::vector<Bytes> states = state_bytes(network);
     for (std::uint32_t i = 0; i < count_; ++i) {
       until_[i + 1] = until_[i] + costs_.seconds[i];
@@ -233,6 +239,9 @@ class Stages {
       if (most == 1) continue;
       near_[i] = crossing_seconds(network, i, target, target.peer);
       far_[i] = crossing_seconds(network, i, target, target.across);
+      if (target.chips_of_server != 0 && target.chips_of_server < target.chips) {
+        farthest_[i] = crossing_seconds(network, i, target, target.between);
+      }
     }
     // best_[s][i]: the smallest slowest stage when s stages run the layers before i.
     best_.assign(most + 1, std::vector<double>(count_ + 1, never));
@@ -270,8 +279,9 @@ class Stages {
  private:
   /// To hand over in front of a layer, which is the first of stage `s`, counted from 0.
   [[nodiscard]] double cut(std::uint32_t s, std::uint32_t layer) const {
-    const bool next_card = target_.chips_of_card != 0 && s * width_ % target_.chips_of_card == 0;
-    return (next_card ? far_ : near_)[layer];
+    const auto borders = [&](std::uint32_t chips) { return chips != 0 && s * width_ % chips == 0; };
+    if (borders(target_.chips_of_server)) return farthest_[layer];
+    return (borders(target_.chips_of_card) ? far_ : near_)[layer];
   }
   /// Of the s-th stage, counted from 1.
   [[nodiscard]] double seconds(std::uint32_t s, std::uint32_t begin, std::uint32_t end) const {
@@ -293,9 +303,10 @@ class Stages {
   std::uint32_t width_;
   Costs costs_;
   std::uint32_t count_;
-  std::vector<double> until_;       ///< seconds of the layers before i
-  std::vector<Bytes> held_;         ///< bytes that the layers before i keep in a chip's DRAM
-  std::vector<double> near_, far_;  ///< seconds to hand over what crosses before i
+  std::vector<double> until_;  ///< seconds of the layers before i
+  std::vector<Bytes> held_;    ///< bytes that the layers before i keep in a chip's DRAM
+  /// Seconds to hand over what crosses before i, to the next chip, card, or server.
+  std::vector<double> near_, far_, farthest_;
   std::vector<std::vector<double>> best_;
   std::vector<std::vector<std::uint32_t>> from_;
 };

@@ -37,6 +37,8 @@ struct Target {
   Way peer{.bandwidth = 12e9, .latency = 600e-9};    ///< from chip to chip of a card
   std::uint32_t chips_of_card = 0;                   ///< 0: one card has all
   Way across{.bandwidth = 12e9, .latency = 1.3e-6};  ///< from chip to chip of another card
+  std::uint32_t chips_of_server = 0;                 ///< 0: one server has all
+  Way between{.bandwidth = 12e9, .latency = 5e-6};   ///< from chip to chip of another server
 };
 
 /// How the chips share the work.
