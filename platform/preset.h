@@ -12,8 +12,8 @@ namespace steppe {
 std::vector<std::string> preset_names();
 
 /// Puts the values of a preset, or of a YAML file (a name with a '/' or ending in .yaml), into
-/// `config`. A preset's name with xN behind it is a server with
-/// N such cards, with xNxM M such servers.
+/// `config`. A preset's name with xN behind it is a server with N such cards, with xNxM M such
+/// servers.
 ///
 /// The file is a map nested like the module hierarchy. A leaf is a value, or a map of `value` and
 /// `source` or `assumed`. A top-level `base: NAME` takes over another preset first.

@@ -222,12 +222,15 @@ Runtime::Runtime(Host& host, const RuntimeParams& params, const package::Package
       functional_(functional),
       slots_(std::size_t{params.runs_in_flight} * package.replicas) {
   const auto each = static_cast<std::uint32_t>(package.shards.size());
+  std::vector<bool> reads;
+  for (const package::Shard& shard : package.shards) reads.push_back(reads_input(shard));
   for (std::uint32_t copy = 0; copy < package.replicas; ++copy) {
-    for (const package::Shard& shard : package.shards) {
+    for (std::uint32_t i = 0; i < each; ++i) {
+      const package::Shard& shard = package.shards[i];
       Part& part = parts_.emplace_back();
       part.shard = &shard;
       part.moved = copy * each;
-      part.reads_input = reads_input(shard);
+      part.reads_input = reads[i];
       part.rings = std::make_unique<ChipRings>(host, shard.chip + part.moved, params.ring_entries);
       part.rings->explain = [this](std::uint32_t chip, const Completion& completion) {
         return explain(chip, completion);

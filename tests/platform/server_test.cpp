@@ -11,6 +11,26 @@ using namespace steppe::test;
 
 namespace reg = control;
 
+namespace {
+
+constexpr std::uint64_t there = address::dram + 0x8000;
+
+/// Has a chip copy the bytes that lie there to the same place of another one; the time in ps.
+std::uint64_t copy_to(TestHost& host, std::uint32_t from, std::uint32_t chip,
+                      const std::vector<std::uint8_t>& bytes) {
+  const std::uint64_t begin = now_ps();
+  CHECK(host.command(from, reg::OP_COPY, {there, address::on_chip(chip, there), bytes.size()})
+            .status == reg::STATUS_OK);
+  const std::uint64_t took = now_ps() - begin;
+  std::vector<std::uint8_t> got(bytes.size());
+  sc_core::sc_time delay;
+  CHECK(host.mmio.read(address::on_chip(chip, there), got.data(), got.size(), delay));
+  CHECK(got == bytes);
+  return took;
+}
+
+}  // namespace
+
 TEST_CASE("s30x2: two cards of three chips, numbered through, each at its path") {
   CardBench bench("s30x2");
   bench.build();
@@ -43,18 +63,8 @@ TEST_CASE("what a chip writes to another card's goes through the root complex") 
     host.start(0);
     std::vector<std::uint8_t> bytes(4096);
     for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::uint8_t>(i * 5);
-    constexpr std::uint64_t there = address::dram + 0x8000;
     host.put(0, there, bytes);
-    for (const std::uint32_t chip : {1U, 4U}) {
-      const std::uint64_t begin = now_ps();
-      CHECK(host.command(0, reg::OP_COPY, {there, address::on_chip(chip, there), bytes.size()})
-                .status == reg::STATUS_OK);
-      took[chip / 4] = now_ps() - begin;
-      std::vector<std::uint8_t> got(bytes.size());
-      sc_core::sc_time delay;
-      CHECK(host.mmio.read(address::on_chip(chip, there), got.data(), got.size(), delay));
-      CHECK(got == bytes);
-    }
+    for (const std::uint32_t chip : {1U, 4U}) took[chip / 4] = copy_to(host, 0, chip, bytes);
     // Memory that nobody has, beyond both cards.
     CHECK(host.command(0, reg::OP_COPY, {there, address::on_chip(7, there), 64}).status ==
           reg::STATUS_BAD_ADDRESS);
@@ -85,18 +95,8 @@ TEST_CASE("s10x1x3: three servers of one card on a network") {
     for (std::uint32_t chip = 0; chip < 6; ++chip) CHECK(host.read(chip, reg::CHIP_ID) == chip);
     host.start(2);
     const std::vector<std::uint8_t> bytes(4096, 77);
-    constexpr std::uint64_t there = address::dram + 0x8000;
     host.put(2, there, bytes);
-    for (const std::uint32_t chip : {3U, 5U}) {
-      const std::uint64_t begin = now_ps();
-      CHECK(host.command(2, reg::OP_COPY, {there, address::on_chip(chip, there), bytes.size()})
-                .status == reg::STATUS_OK);
-      took[chip / 4] = now_ps() - begin;
-      std::vector<std::uint8_t> got(bytes.size());
-      sc_core::sc_time delay;
-      CHECK(host.mmio.read(address::on_chip(chip, there), got.data(), got.size(), delay));
-      CHECK(got == bytes);
-    }
+    for (const std::uint32_t chip : {3U, 5U}) took[chip / 4] = copy_to(host, 2, chip, bytes);
     std::uint32_t value = 0;
     sc_core::sc_time delay;
     CHECK(!host.mmio.read(address::on_chip(6, address::control), &value, 4, delay));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
 #include <functional>
 
 #include "workloads/graph/context.h"
+#include "workloads/operators/host.h"
 
 /// LSTM, GRU and RNN step by step; what these names mean is ONNX's definition.
 namespace steppe::graph {
@@ -125,13 +125,7 @@ class Direction {
 /// The activations of each direction: names that are canonical operators without attributes.
 std::vector<std::vector<std::string>> activations(const Context& c, std::int64_t directions,
                                                   const std::vector<std::string>& absent) {
-  std::vector<std::string> names;
-  const std::string given = c.string("activations", "");
-  for (std::size_t at = 0; at < given.size();) {
-    const std::size_t end = std::min(given.find(',', at), given.size());
-    names.push_back(given.substr(at, end - at));
-    at = end + 1;
-  }
+  std::vector<std::string> names = listed(c.string("activations", ""));
   if (names.empty()) {
     for (std::int64_t i = 0; i < directions; ++i) {
       names.insert(names.end(), absent.begin(), absent.end());

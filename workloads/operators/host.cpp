@@ -1,9 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/operators/host.h"
 
+#include <algorithm>
 #include <stdexcept>
 
 namespace steppe::graph {
+
+std::vector<std::string> listed(const std::string& text) {
+  std::vector<std::string> names;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find(',', at), text.size());
+    names.push_back(text.substr(at, end - at));
+    at = end + 1;
+  }
+  return names;
+}
 
 std::size_t HostCall::room(const Shape& shape) const {
   const std::int64_t size = checked_elements(shape, described(node));

@@ -11,12 +11,14 @@
 /// Host operators: what ONNX defines and the card has no instruction for, on arrays of any type.
 ///
 /// A node of such an operator is called "host." and ONNX's name, or has a canonical name that is
-/// computed by them. It keeps ONNX's attributes as the
-/// file gives them (absent ones have their defaults), and `opset`, the operator set that it is to
-/// be read by.
+/// computed by them. It keeps ONNX's attributes as the file gives them (absent ones have their
+/// defaults), and `opset`, the operator set that it is to be read by.
 namespace steppe::graph {
 
 inline const std::string host_prefix = "host.";
+
+/// The names of a list attribute: one string with commas between.
+std::vector<std::string> listed(const std::string& text);
 
 /// One run of an operator.
 struct HostCall {

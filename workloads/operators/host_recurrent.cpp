@@ -102,12 +102,8 @@ class Recurrent {
 
  private:
   void take_activations(const std::vector<std::string>& absent) {
-    const std::string given = call_.string("activations", "");
-    for (std::size_t at = 0; at < given.size();) {
-      const std::size_t end = std::min(given.find(',', at), given.size());
-      functions_.push_back(function_of(call_, given.substr(at, end - at)));
-      at = end + 1;
-    }
+    const std::vector<std::string> given = listed(call_.string("activations", ""));
+    for (const std::string& name : given) functions_.push_back(function_of(call_, name));
     for (std::size_t d = 0; d < dirs_ && given.empty(); ++d) {
       for (const std::string& name : absent) functions_.push_back(function_of(call_, name));
     }

@@ -237,9 +237,12 @@ class Stages {
       until_[i + 1] = until_[i] + costs_.seconds[i];
       held_[i + 1] = held_[i] + costs_.dram_bytes(i) + states[i];
       if (most == 1) continue;
+      const auto beyond = [&](std::uint32_t chips) { return chips != 0 && chips < target.chips; };
       near_[i] = crossing_seconds(network, i, target, target.peer);
-      far_[i] = crossing_seconds(network, i, target, target.across);
-      if (target.chips_of_server != 0 && target.chips_of_server < target.chips) {
+      if (beyond(target.chips_of_card)) {
+        far_[i] = crossing_seconds(network, i, target, target.across);
+      }
+      if (beyond(target.chips_of_server)) {
         farthest_[i] = crossing_seconds(network, i, target, target.between);
       }
     }

@@ -4,7 +4,6 @@
 // ../operators.
 #include <doctest/doctest.h>
 
-#include <algorithm>
 #include <map>
 #include <random>
 
@@ -79,11 +78,7 @@ struct Comparison {
       }
       auto& list = test::attribute(node, key);
       list.set_type(onnx::AttributeProto::STRINGS);
-      for (std::size_t at = 0; at < text->size();) {
-        const std::size_t end = std::min(text->find(',', at), text->size());
-        list.add_strings(text->substr(at, end - at));
-        at = end + 1;
-      }
+      for (const std::string& name : listed(*text)) list.add_strings(name);
     }
     for (const std::string& name : outputs) model.output(name);
     const Graph graph = model.import();
